@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * fabric: the model of what was found: nodes, ports and links in indexed arrays. No I/O.
+ *
+ * Made with fabric_new(), fabric_add_node(), fabric_port_seen(), fabric_link(), then closed with
+ * fabric_finish(), which sorts nodes by GUID (so that any source gives the same order), builds the
+ * links and finds the gaps. Indexes are stable after that.
+ */
+#ifndef IBQOS_FABRIC_H
+#define IBQOS_FABRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ibqos/mad.h"
+#include "ibqos/qos.h"
+
+#define FABRIC_NONE UINT32_MAX
+
+/* NodeInfo:NodeType (IBA 14.2.5.3) */
+enum fabric_node_type { FABRIC_CA = 1, FABRIC_SWITCH = 2, FABRIC_ROUTER = 3 };
+
+/* PortInfo:PortState and PortPhysicalState (IBA 14.2.5.6) */
+enum { FABRIC_STATE_DOWN = 1, FABRIC_STATE_INIT = 2, FABRIC_STATE_ARMED = 3, FABRIC_STATE_ACTIVE = 4 };
+enum { FABRIC_PHYS_LINK_UP = 5 };
+
+struct fabric_port {
+	uint32_t node; /* index into fabric->nodes */
+	uint32_t peer; /* index of the port at the other end, or FABRIC_NONE */
+	uint64_t guid; /* port GUID; that of the switch for all its ports; 0 if never seen */
+	uint8_t number;
+	bool known;	 /* PortInfo was answered: info is real */
+	bool has_ext;	 /* the vendor's ExtendedPortInfo (0xff90) was answered */
+	uint8_t info[MAD_SMP_DATA]; /* raw PortInfo */
+	uint8_t ext_info[MAD_SMP_DATA];
+};
+
+struct fabric_node {
+	uint64_t guid, system_guid;
+	enum fabric_node_type type;
+	uint8_t ports;	     /* NodeInfo:NumPorts */
+	uint32_t first_port; /* index of the slot of port 0; port n is at first_port + n, for every
+				node type; slot 0 of a CA or router is never known */
+	uint16_t lid;	     /* of a switch's port 0; 0 for a CA: see its ports */
+	uint32_t vendor;
+	uint16_t device;
+	bool enhanced_port0; /* switch: SwitchInfo says so */
+	bool has_switch_info;
+	struct mad_route route; /* from the port that looked, as found */
+	char *name;		/* from the node-name map, else the description made printable */
+	uint8_t node_info[MAD_SMP_DATA];
+	uint8_t switch_info[MAD_SMP_DATA];
+};
+
+struct fabric_link {
+	uint32_t a, b; /* port indexes, a < b */
+};
+
+/* Where something did not answer: coverage is then not complete. */
+enum fabric_gap_reason {
+	FABRIC_GAP_NO_PEER,	 /* a port is LinkUp but nothing answered behind it */
+	FABRIC_GAP_NO_PORT_INFO, /* the node is known, this port's PortInfo was not answered */
+	FABRIC_GAP_NO_NODE_DESC, /* the node's description was not answered (all zero) */
+	FABRIC_GAP_NO_SWITCH_INFO,
+};
+
+struct fabric_gap {
+	enum fabric_gap_reason reason;
+	uint32_t port; /* the port it is seen from; for a whole node its port 0 slot */
+};
+
+struct fabric {
+	char *label; /* ctx->fabric at the time; "" if none */
+	struct fabric_node *nodes;
+	struct fabric_port *ports;
+	struct fabric_link *links;
+	struct fabric_gap *gaps;
+	uint32_t node_count, port_count, link_count, gap_count;
+	uint32_t from_node; /* the node that looked, FABRIC_NONE if unknown */
+	uint8_t from_port;
+	uint16_t sm_lid; /* MasterSMLID of the port that looked; 0: no SM */
+	size_t node_room, port_room, link_room, gap_room; /* internal */
+};
+
+/* --- building --- */
+
+struct fabric *fabric_new(const char *label); /* NULL: out of memory */
+void fabric_free(struct fabric *fabric);
+
+/*
+ * Adds a node from its raw NodeInfo (MAD_SMP_DATA bytes) and returns its index before
+ * fabric_finish(); FABRIC_NONE when out of memory or the NodeInfo cannot be (type unknown, GUID 0).
+ * switch_info and node_desc may be NULL where they were not answered.
+ */
+uint32_t fabric_add_node(struct fabric *fabric, const uint8_t *node_info, const uint8_t *switch_info,
+			 const uint8_t *node_desc, const struct mad_route *route);
+/* Notes an answered PortInfo; ext_info may be NULL. -EINVAL: no such port. */
+int fabric_port_seen(struct fabric *fabric, uint32_t node, unsigned number, uint64_t port_guid,
+		     const uint8_t *info, const uint8_t *ext_info);
+/* Notes that two ports are cabled together (once a link, or from both ends). A port may be its own peer's peer only. */
+int fabric_link(struct fabric *fabric, uint32_t node_a, unsigned port_a, uint32_t node_b, unsigned port_b);
+int fabric_finish(struct fabric *fabric);
+
+/*
+ * Gives nodes the names of a map file as infiniband-diags reads it (lines `0xGUID "name"`, `#`
+ * comments; a GUID that is not in the fabric is fine). `text` is the file's. Faults are returned
+ * as findings with line and column; good lines are used all the same.
+ */
+struct finding_list;
+int fabric_name_nodes(struct fabric *fabric, const char *path, const char *text, struct finding_list *findings);
+
+/* --- reading --- */
+
+static inline const struct fabric_node *fabric_port_node(const struct fabric *f, uint32_t port)
+{
+	return &f->nodes[f->ports[port].node];
+}
+
+uint32_t fabric_find_node(const struct fabric *fabric, uint64_t guid); /* bsearch; FABRIC_NONE */
+uint32_t fabric_node_port(const struct fabric *fabric, uint32_t node, unsigned number); /* FABRIC_NONE if out of range */
+
+/* Replaces a port's PortInfo by a fresh one. */
+void fabric_port_refresh(struct fabric *fabric, uint32_t port, const uint8_t *info);
+
+/*
+ * The port's management agent: a switch answers for all its ports at port 0, a CA or router port
+ * for itself. Returns the port index whose LID it is asked at.
+ */
+uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port);
+/*
+ * How to reach an agent. By LID where the agent's port has one and is active (or is a switch's
+ * port 0), unless `directed` is set; else along the node's route, which for a CA port is only
+ * right for the port it was found through: false if there is no way.
+ */
+bool fabric_agent_address(const struct fabric *fabric, uint32_t agent, bool directed, struct mad_address *address);
+
+/* PortInfo fields, host order (IBA 14.2.5.6). Undefined on a port that is not known. */
+unsigned fabric_port_state(const struct fabric_port *port);
+unsigned fabric_port_phys_state(const struct fabric_port *port);
+unsigned fabric_port_lid(const struct fabric_port *port);
+unsigned fabric_port_vl_cap(const struct fabric_port *port);	   /* code 1..5 */
+unsigned fabric_port_oper_vls(const struct fabric_port *port);	   /* code 1..5 */
+unsigned fabric_port_high_limit(const struct fabric_port *port);
+unsigned fabric_port_vlarb_high_cap(const struct fabric_port *port);
+unsigned fabric_port_vlarb_low_cap(const struct fabric_port *port);
+unsigned fabric_port_mtu_cap(const struct fabric_port *port);	   /* bytes: 256..4096; 0 unknown */
+unsigned fabric_port_neighbor_mtu(const struct fabric_port *port); /* bytes in use on the link */
+uint32_t fabric_port_cap_mask(const struct fabric_port *port);
+#define FABRIC_CAP_SL_MAP (1u << 6) /* IsSLMappingSupported (IBA 14.2.5.6, CapabilityMask bit 6) */
+
+/* Which of OpenSM's option sets a port is programmed from. */
+enum qos_port_type fabric_port_qos_type(const struct fabric *fabric, uint32_t port);
+
+/*
+ * "leaf-1" for a node, "leaf-1[3]" for a port, into text of `size` bytes. Returns text.
+ */
+#define FABRIC_TEXT 128
+const char *fabric_port_text(const struct fabric *fabric, uint32_t port, char *text, size_t size);
+
+/* --- link speed and width: include/ibqos/link.h --- */
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * finding: the one record of everything that ibqos finds, in a policy, a file or a fabric.
+ *
+ * The codes are stable: scripts and tickets hold them. A new one is a row in
+ * finding_codes.def; none is ever renamed or reused.
+ */
+#ifndef IBQOS_FINDING_H
+#define IBQOS_FINDING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ibqos/util.h"
+
+/* Ordered so that the larger one decides the exit code. Notes never change it. */
+enum finding_severity {
+	FINDING_NOTE,
+	FINDING_WARNING,
+	FINDING_UNKNOWN,
+	FINDING_CRITICAL,
+};
+
+enum finding_code {
+#define FINDING_CODE(symbol, text, severity, title, advice) FINDING_##symbol,
+#include "ibqos/finding_codes.def"
+#undef FINDING_CODE
+	FINDING_CODES
+};
+
+/* A row of the table of codes. All strings are static. */
+struct finding_kind {
+	const char *code;  /* "sl2vl-differs": lower case, hyphens */
+	enum finding_severity severity;
+	const char *title; /* a clause: "SL2VL table differs from what was expected" */
+	const char *advice; /* what to do, an imperative clause */
+};
+
+/* Never NULL for a valid code. */
+const struct finding_kind *finding_kind(enum finding_code code);
+const char *finding_severity_name(enum finding_severity severity);
+
+#define FINDING_WHOLE_NODE (-1)
+
+/*
+ * One finding. Strings are owned by the finding and may be NULL where they say nothing; they are
+ * valid UTF-8. A place is a port or node of the fabric (guid != 0), or a spot in a file
+ * (file != NULL, line and column from 1, 0 where unknown), or neither (the fabric as a whole).
+ */
+struct finding {
+	enum finding_code code;
+	enum finding_severity severity; /* the code's own unless set otherwise */
+	uint64_t guid;			/* node GUID */
+	int port;			/* port number, or FINDING_WHOLE_NODE */
+	char *name;			/* of the node */
+	uint64_t peer_guid;		/* node GUID of the other end of the link; 0: none or unknown */
+	int peer_port;
+	char *peer_name;
+	char *file;
+	unsigned line, column;
+	char *what;   /* the part meant: "SL2VL, in-ports 0-36", "key 'share'" */
+	char *wanted; /* what was expected there */
+	char *got;    /* what is there */
+	char *detail; /* one more clause for this one finding, e.g. "not answered in 4 tries" */
+};
+
+struct finding_list {
+	struct finding *items;
+	size_t count, room;
+	bool lost; /* memory ran out for one: the list is not whole, the exit code not clean */
+};
+
+/*
+ * Appends a finding of `code` with the code's severity and no place, and returns it to be filled
+ * in; the pointer is valid until the next call. When out of memory it returns a scratch finding
+ * (so that callers need no check) and sets list->lost.
+ */
+struct finding *finding_add(struct finding_list *list, enum finding_code code);
+
+/* Places a finding in a file. Returns the finding. */
+struct finding *finding_at(struct finding *f, const char *file, unsigned line, unsigned column);
+
+/* printf into one of the string members: finding_set(&f->got, "VL %u", vl). Frees the old value. */
+__attribute__((format(printf, 2, 3))) void finding_set(char **member, const char *format, ...);
+
+/* Worst first; then by code, name, GUID, port, file, line: the order of all output. */
+void finding_list_sort(struct finding_list *list);
+
+/* How many findings have this severity, or this code. */
+size_t finding_count(const struct finding_list *list, enum finding_severity severity);
+size_t finding_count_code(const struct finding_list *list, enum finding_code code);
+
+/* The exit code that the list asks for: critical 2, unknown 3, warning 1, else 0; 3 at least if lost. */
+enum ibqos_exit finding_exit(const struct finding_list *list);
+
+/* Frees the findings, not the list itself, which is empty afterwards. NULL is fine. */
+void finding_list_clear(struct finding_list *list);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * mad: asks devices. One asynchronous engine over one wire; Get only: neither the engine nor a
+ * wire has a way to express a Set. Knows addresses, not fabrics.
+ */
+#ifndef IBQOS_MAD_H
+#define IBQOS_MAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ibqos/util.h"
+
+#define MAD_SMP_DATA 64	  /* bytes of an SMP attribute */
+#define MAD_DATA_MAX 200  /* of any attribute asked here (SA records) */
+#define MAD_ROUTE_HOPS 63 /* IBA 14.2.1.2: a directed route's path has 64 bytes, the first unused */
+
+/* SMP attributes (IBA 14.2.5) */
+enum mad_attribute {
+	MAD_NODE_DESC = 0x0010,
+	MAD_NODE_INFO = 0x0011,
+	MAD_SWITCH_INFO = 0x0012,
+	MAD_PORT_INFO = 0x0015,
+	MAD_SL2VL = 0x0017,
+	MAD_VLARB = 0x0018,
+	MAD_SM_INFO = 0x0020,
+};
+
+/* AttributeModifiers: IBA 14.2.5.9 (input port << 8 | output port), 14.2.5.10 (block 1..4 << 16 | port). */
+#define MAD_SL2VL_MODIFIER(in, out) ((uint32_t)(in) << 8 | (uint32_t)(out))
+#define MAD_VLARB_MODIFIER(block, port) (((uint32_t)(block) + 1) << 16 | (uint32_t)(port))
+
+struct mad_route {
+	uint8_t hops;			  /* 0: the local port itself */
+	uint8_t port[MAD_ROUTE_HOPS + 1]; /* port[1] is the local port, port[hops] the last way out */
+};
+
+/* Where an SMP goes: to a LID (class 0x01) if lid is not 0, else along the directed route (0x81). */
+struct mad_address {
+	uint16_t lid;
+	struct mad_route route;
+};
+
+/* How a query ended. */
+enum mad_outcome {
+	MAD_ANSWERED,  /* data is there */
+	MAD_STATUS,    /* answered with a MAD status other than 0: no data */
+	MAD_TIMED_OUT, /* no answer in any try */
+	MAD_NOT_ASKED, /* never sent, or given up: the device had stopped answering, or the run was stopped */
+};
+#define MAD_OUTCOMES 4
+
+struct mad_query {
+	uint16_t attribute;
+	uint32_t modifier;
+	uint64_t tag; /* the caller's, handed back untouched */
+};
+
+struct mad_answer {
+	enum mad_outcome outcome;
+	uint16_t status;     /* IBA 13.4.7, when MAD_STATUS */
+	const uint8_t *data; /* MAD_SMP_DATA bytes when MAD_ANSWERED, else NULL; valid during the call */
+	unsigned tries;	     /* MADs sent for it */
+};
+
+/* What went over the wire, counted since the engine was made. */
+struct mad_counts {
+	uint64_t queries;		  /* handed back, by outcome in ended[] */
+	uint64_t ended[MAD_OUTCOMES];
+	uint64_t sent;			  /* MADs, retries included */
+	uint64_t retried;		  /* of these, repeats after a timeout */
+	uint64_t late;			  /* answers after their deadline, or a second time: dropped */
+	uint64_t foreign;		  /* answers to nothing we asked: dropped */
+	uint64_t send_failed;		  /* the wire refused a MAD */
+};
+
+struct mad_limits {
+	unsigned window;	/* MADs on the wire at once, 1..4096 */
+	unsigned device_window; /* of these, to one device, 1..window */
+	unsigned timeout_ms;	/* for one try */
+	unsigned retries;	/* repeats after the first try */
+	unsigned rate;		/* MADs a second at most; 0: no ceiling */
+	unsigned give_up;	/* queries in a row that a device left unanswered before the rest of its
+				   queries are handed back as MAD_NOT_ASKED; 0: never */
+};
+
+/*
+ * Polite defaults: VL15 has no flow control and carries the SM's MADs too. OpenSM itself keeps 4
+ * SMPs on the wire (max_wire_smps), infiniband-diags 2.
+ */
+#define MAD_LIMITS_DEFAULT \
+	((struct mad_limits){.window = 16, .device_window = 4, .timeout_ms = 1000, .retries = 3, .rate = 20000, .give_up = 4})
+
+/* --- the wire: what carries MADs; umad on a machine, a script in tests --- */
+
+struct mad_request {
+	const struct mad_address *to;
+	uint32_t tid; /* the low 32 bits of the transaction ID, unique among those on the wire */
+	uint16_t attribute;
+	uint32_t modifier;
+	unsigned timeout_ms;
+};
+
+struct mad_reply {
+	uint32_t tid;
+	uint16_t attribute;
+	uint32_t modifier;
+	bool timed_out; /* the wire itself gave this request up (umad status ETIMEDOUT) */
+	uint16_t status;
+	uint8_t data[MAD_SMP_DATA];
+};
+
+struct mad_wire;
+struct mad_wire_ops {
+	/* Sends a Get; 0 or -errno (-EAGAIN: not now, try again). */
+	int (*send)(struct mad_wire *wire, const struct mad_request *request);
+	/* Waits up to wait_ms for one reply: 1 and *reply filled, 0 none, -errno. -EINTR is not an error. */
+	int (*receive)(struct mad_wire *wire, struct mad_reply *reply, unsigned wait_ms);
+	/* Time in nanoseconds on the wire's clock; a script has one of its own. */
+	uint64_t (*now)(struct mad_wire *wire);
+	void (*close)(struct mad_wire *wire); /* frees the wire */
+};
+/* First member of every kind of wire. */
+struct mad_wire {
+	const struct mad_wire_ops *ops;
+};
+
+/*
+ * Opens a port through libibumad and registers agents for classes 0x01 and 0x81. `device` NULL or
+ * port 0: libibumad's own choice. -ENODEV: no such adapter or port, or none at all;
+ * -EPROTONOSUPPORT: the port's link layer is Ethernet; -ENETDOWN: port not active; other: -errno.
+ * Any discovery by libibnetdisc must be over before (umad2sim hands answers to the last opener).
+ */
+int mad_wire_open_umad(const struct ibqos_ctx *ctx, const char *device, int port, struct mad_wire **wire);
+
+/* --- the engine --- */
+
+struct mad_engine;
+
+/* Makes an engine on a wire, which it then owns and closes. Limits out of range: -EINVAL. */
+int mad_engine_new(const struct ibqos_ctx *ctx, struct mad_wire *wire, const struct mad_limits *limits,
+		   struct mad_engine **engine);
+void mad_engine_free(struct mad_engine *engine);
+const struct mad_counts *mad_engine_counts(const struct mad_engine *engine);
+
+/*
+ * A job: queries to `devices` devices, produced one by one as there is room on the wire, so that
+ * nothing is queued. Callbacks run inside mad_engine_run() and must not call it.
+ */
+struct mad_job {
+	uint32_t devices;
+	/* Address of a device; the pointer stays valid during the run. */
+	const struct mad_address *(*address)(void *arg, uint32_t device);
+	/* Next query for a device: true and *query filled, or false when it has no more. */
+	bool (*next)(void *arg, uint32_t device, struct mad_query *query);
+	/* Called exactly once for each query that next() gave, in any order. */
+	void (*done)(void *arg, uint32_t device, const struct mad_query *query, const struct mad_answer *answer);
+	void *arg;
+};
+
+/*
+ * Runs a job to its end: every query is handed back with its outcome. 0, or -errno when the wire
+ * broke; what was left is then handed back as MAD_NOT_ASKED, as after ctx_stopped() (-EINTR).
+ */
+int mad_engine_run(struct mad_engine *engine, const struct mad_job *job);
+
+#endif

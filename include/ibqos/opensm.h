@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * opensm: OpenSM's files read and written, and the running instance. Knows no policy.
+ *
+ * Sources: OpenSM 3.3.23 opensm/osm_subnet.c (options), osm_qos.c, osm_qos_parser_y.y, main.c.
+ */
+#ifndef IBQOS_OPENSM_H
+#define IBQOS_OPENSM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "ibqos/finding.h"
+#include "ibqos/qos.h"
+#include "ibqos/util.h"
+
+#define OPENSM_CONFIG "/etc/opensm/opensm.conf"
+#define OPENSM_QOS_POLICY "/etc/opensm/qos-policy.conf"
+#define OPENSM_LOG "/var/log/opensm.log"
+
+/* --- opensm.conf --- */
+
+struct opensm_conf;
+
+/* Parses line by line, keeping every byte: what is not edited is written back as it was. */
+int opensm_conf_parse(const char *text, size_t size, struct opensm_conf **conf);
+void opensm_conf_free(struct opensm_conf *conf);
+/*
+ * The value OpenSM takes for a key: the last line that sets it, comment and quotes stripped;
+ * NULL if no line does. Owned by conf, valid until it is changed.
+ */
+const char *opensm_conf_get(const struct opensm_conf *conf, const char *key);
+unsigned opensm_conf_line(const struct opensm_conf *conf, const char *key); /* its line number from 1; 0 if none */
+/*
+ * Sets a key: the line that OpenSM takes (the last) is rewritten in place, keeping what stands
+ * around the value; earlier lines of that key, which OpenSM overrides anyway, stay. Where no line
+ * sets it, one is appended. Nothing changes when it has the value already.
+ */
+int opensm_conf_set(struct opensm_conf *conf, const char *key, const char *value);
+int opensm_conf_render(const struct opensm_conf *conf, char **text, size_t *size);
+
+/*
+ * Writes every QoS key of every port type (qos_*, qos_ca_*, qos_sw0_*, qos_swe_*, qos_rtr_*:
+ * high_limit, vlarb_high, vlarb_low, sl2vl) and `qos TRUE`: a missing key would keep its running
+ * value over a HUP, and the sets do not inherit reliably (facts: osm_qos.c:599-668).
+ */
+int opensm_conf_set_qos(struct opensm_conf *conf, const struct qos_config *config);
+/*
+ * What OpenSM would program from this file: per key the port type's own, else qos_*, else
+ * OpenSM's default, values read with OpenSM's parsing (one delimiter skipped, VL % 15, weight as
+ * 8 bits, octal, short lists). *enabled: exactly `TRUE`. Doubtful values are reported as findings
+ * at `path`:line.
+ */
+int opensm_conf_get_qos(const struct opensm_conf *conf, const char *path, struct qos_config *config, bool *enabled,
+			struct finding_list *findings);
+
+/* --- qos-policy.conf --- */
+
+struct opensm_level {
+	const char *name; /* [A-Za-z0-9_]+ ; the one named "default" (any case) is OpenSM's fall-back */
+	unsigned sl;
+};
+struct opensm_rule {
+	const char *level; /* name of an opensm_level */
+	unsigned qos_class; /* 0..255: for rdma_cm over IPv4, the type-of-service byte */
+};
+/* Renders a policy file that OpenSM's strict parser takes: comment first, LF, final newline. The caller frees *text. */
+int opensm_policy_render(const struct opensm_level *levels, size_t level_count, const struct opensm_rule *rules,
+			 size_t rule_count, char **text, size_t *size);
+
+/* --- the running instance --- */
+
+struct opensm_instance {
+	pid_t pid;
+	int pidfd;		   /* holds on to this very process; -1 when not found */
+	char *config;		   /* absolute path it was started with (-F/--config), or the default */
+	char *log;		   /* absolute path of its log file (-f/--log_file), or the default */
+	bool config_given;	   /* -F was on its command line */
+};
+
+/*
+ * Finds the OpenSM process of this machine that reads `config` (paths compared by what they
+ * resolve to), among the /proc entries named "opensm". 0; -ESRCH: none runs; -ENOENT: some run,
+ * none with this config; -EMLINK: more than one does.
+ */
+int opensm_find(const struct ibqos_ctx *ctx, const char *config, struct opensm_instance *instance);
+void opensm_instance_clear(struct opensm_instance *instance);
+/* SIGHUP through the pidfd: heavy sweep and config re-read. -ESRCH once it is gone. */
+int opensm_reload(const struct opensm_instance *instance);
+bool opensm_alive(const struct opensm_instance *instance);
+
+/*
+ * Follows a log file from where it ends now. Only a hint of a sweep's end: SUBNET UP proves
+ * nothing about tables.
+ */
+struct opensm_log;
+struct opensm_log_events {
+	unsigned subnet_up;    /* "SUBNET UP" or "Errors during initialization" lines since the start */
+	unsigned init_errors;  /* of these, the latter */
+	unsigned policy_errors; /* AC01, AC03..AC06, AC10..AC13: the qos-policy file was refused */
+	char *last_error;      /* the last line with " ERR ", printable; NULL if none */
+};
+int opensm_log_open(const char *path, struct opensm_log **log); /* a file that does not exist yet is fine */
+void opensm_log_close(struct opensm_log *log);
+int opensm_log_poll(struct opensm_log *log, struct opensm_log_events *events); /* adds; follows rotation */
+void opensm_log_events_clear(struct opensm_log_events *events);
+
+#endif

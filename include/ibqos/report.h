@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * report: what a command says, walked once; a writer renders it as text or JSON.
+ *
+ * A report is a sequence of fields, sections of fields, tables, text blocks and the findings.
+ * Keys are JSON names (lower_case); titles are for people. A value that is not known is said so:
+ * null in JSON, "unknown" in text. Errors of writing are remembered and returned by report_end().
+ */
+#ifndef IBQOS_REPORT_H
+#define IBQOS_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "ibqos/finding.h"
+#include "ibqos/util.h"
+
+enum report_format { REPORT_TEXT, REPORT_JSON };
+/* -EINVAL for a name that is none; `names` for messages: "text, json". */
+int report_format_of(const char *name, enum report_format *format);
+const char *report_format_names(void);
+
+enum report_type { REPORT_STRING, REPORT_NUMBER, REPORT_REAL, REPORT_BOOL, REPORT_GUID };
+
+struct report_column {
+	const char *key;   /* JSON name */
+	const char *title; /* text heading; NULL: not shown in text */
+	enum report_type type; /* numbers are right-aligned in text; GUIDs are "0x%016x" strings in both */
+	const char *unit;  /* appended to the heading as "(Gb/s)"; may be NULL */
+	int decimals;	   /* REPORT_REAL: digits after the point in text; JSON keeps 6 significant */
+};
+
+struct report;
+
+/* Starts a report; `out` is borrowed. NULL: out of memory. JSON begins with format, ibqos version, command, fabric. */
+struct report *report_begin(const struct ibqos_ctx *ctx, FILE *out, enum report_format format);
+
+/* Fields: "title: value" in text (title NULL: JSON only); a member in JSON. */
+void report_string(struct report *r, const char *key, const char *title, const char *value); /* NULL: unknown */
+void report_number(struct report *r, const char *key, const char *title, uint64_t value);
+void report_real(struct report *r, const char *key, const char *title, double value, int decimals, const char *unit);
+void report_bool(struct report *r, const char *key, const char *title, bool value);
+void report_guid(struct report *r, const char *key, const char *title, uint64_t value); /* 0: unknown */
+
+/* A section: a heading in text, an object in JSON. Not nested. */
+void report_section(struct report *r, const char *key, const char *title);
+void report_section_end(struct report *r);
+
+/*
+ * A table: rows of cells in column order. Text is aligned by libsmartcols up to REPORT_ALIGN_ROWS
+ * rows and streamed with fixed widths beyond; JSON is streamed, one object a row.
+ */
+#define REPORT_ALIGN_ROWS 4000
+void report_table(struct report *r, const char *key, const char *title, const struct report_column *columns,
+		  unsigned column_count);
+void report_cell_string(struct report *r, const char *value); /* NULL: unknown */
+void report_cell_number(struct report *r, uint64_t value);
+void report_cell_real(struct report *r, double value);
+void report_cell_bool(struct report *r, bool value);
+void report_cell_guid(struct report *r, uint64_t value); /* 0: none */
+void report_cell_none(struct report *r);		  /* empty in text, null in JSON */
+void report_row_end(struct report *r);
+void report_table_end(struct report *r);
+
+/* A block of text shown as it is (a diff); a string in JSON. */
+void report_text(struct report *r, const char *key, const char *title, const char *text);
+
+/*
+ * The findings, already sorted. Text groups alike ones (same code, what, wanted and got: "318
+ * ports: …") and names the first REPORT_NAMES of a group, saying how many more there are and where
+ * they stand; with `all` it names each. JSON has each as a row, with code, severity, place,
+ * wanted, got, title and advice.
+ */
+#define REPORT_NAMES 10
+void report_findings(struct report *r, const struct finding_list *findings, bool all);
+
+/* Ends the report with the verdict ("clean", "warning", "critical", "unknown"), flushes, frees. 0 or -errno of any write. */
+int report_end(struct report *r, enum ibqos_exit exit_code);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * source: where a fabric and its state come from: live, or later a snapshot or another tool's
+ * dump, behind one interface.
+ */
+#ifndef IBQOS_SOURCE_H
+#define IBQOS_SOURCE_H
+
+#include "ibqos/fabric.h"
+#include "ibqos/finding.h"
+#include "ibqos/mad.h"
+
+struct source;
+
+struct source_options {
+	const char *device;	   /* -C; NULL: libibumad's choice */
+	int port;		   /* -P; 0: libibumad's choice */
+	struct mad_limits limits;  /* -t, -o, --mad-rate, ... */
+	unsigned discover_window;  /* SMPs that libibnetdisc keeps on the wire; 0: limits.window */
+	bool directed;		   /* ask by directed route even where a LID is known */
+	const char *node_name_map; /* path; NULL: the default file if it exists */
+};
+
+/*
+ * Live: the fabric that a port of this machine is cabled to. Opens nothing yet but checks that
+ * the port exists and is InfiniBand; on failure says so to ctx and returns the -errno of
+ * mad_wire_open_umad().
+ */
+int source_open_live(const struct ibqos_ctx *ctx, const struct source_options *options, struct source **source);
+void source_close(struct source *source); /* NULL is fine */
+
+/* Discovers. The caller frees the fabric. Must be done before the first source_ask(). */
+int source_discover(struct source *source, struct finding_list *findings, struct fabric **fabric);
+
+/* One thing to ask. */
+struct source_query {
+	uint32_t agent; /* port index whose agent is asked: fabric_port_agent() */
+	uint32_t port;	/* port index that the answer is about */
+	uint16_t attribute;
+	uint32_t modifier;
+};
+
+/*
+ * Produces queries and takes the answers. next() is called for one of `agents` (by its index in
+ * the array) when there is room for another MAD to it, and fills *query or returns false when
+ * there is no more; answer() is called exactly once a query, in any order.
+ */
+struct source_asker {
+	const uint32_t *agents;
+	uint32_t agent_count;
+	bool (*next)(void *arg, uint32_t which, struct source_query *query);
+	void (*answer)(void *arg, const struct source_query *query, const struct mad_answer *answer);
+	void *arg;
+};
+
+/* Asks until all queries are answered or given up. 0; -EINTR when stopped; -errno when the wire broke. */
+int source_ask(struct source *source, const struct fabric *fabric, const struct source_asker *asker);
+
+/* MADs of all source_ask() so far (discovery by libibnetdisc counts its own: fabric gaps tell). */
+const struct mad_counts *source_counts(const struct source *source);
+
+/* --- for those who make a source: live, script (tests), snapshot --- */
+struct source_ops {
+	int (*discover)(struct source *source, struct finding_list *findings, struct fabric **fabric);
+	int (*ask)(struct source *source, const struct fabric *fabric, const struct source_asker *asker);
+	const struct mad_counts *(*counts)(const struct source *source);
+	void (*close)(struct source *source);
+};
+struct source { /* first member of every kind of source */
+	const struct source_ops *ops;
+};
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * util: the context handed to every function first, messages, whole files, text made safe.
+ *
+ * Functions that can fail return 0 or a negative errno value unless they say otherwise. Nothing
+ * below src/cmd/ exits or writes to standard output.
+ */
+#ifndef IBQOS_UTIL_H
+#define IBQOS_UTIL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#define IBQOS_STATE_DIR "/var/lib/ibqos"
+
+/* Exit codes of every command; the worst wins in the order critical, unknown, warning, clean. */
+enum ibqos_exit {
+	IBQOS_EXIT_CLEAN = 0,
+	IBQOS_EXIT_WARNING = 1,
+	IBQOS_EXIT_CRITICAL = 2,
+	IBQOS_EXIT_UNKNOWN = 3, /* could not look, coverage below the floor, bad usage */
+};
+
+/* What every layer needs to know of the run. Made by main, read-only below it. */
+struct ibqos_ctx {
+	const char *program;		   /* "ibqos", starts each message */
+	const char *command;		   /* "verify"; NULL before it is known */
+	const char *fabric;		   /* label of the fabric in all output; "" if none was given */
+	const char *state_dir;		   /* journal and history; IBQOS_STATE_DIR unless told otherwise */
+	FILE *err;			   /* messages; never findings */
+	int verbosity;			   /* -1 quiet, 0 errors and warnings, 1 info (-v), 2 debug (-d) */
+	const volatile sig_atomic_t *stop; /* becomes nonzero when the user asked to stop; may be NULL */
+};
+
+/*
+ * Messages, to ctx->err: lower case, failure first, quoted subject, where, what to do; no full
+ * stop, no newline. Each is one line: control characters in the text are shown as '?'.
+ */
+__attribute__((format(printf, 2, 3))) void ctx_error(const struct ibqos_ctx *ctx, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void ctx_warn(const struct ibqos_ctx *ctx, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void ctx_info(const struct ibqos_ctx *ctx, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void ctx_debug(const struct ibqos_ctx *ctx, const char *format, ...);
+
+/* True once a signal asked the run to end. */
+bool ctx_stopped(const struct ibqos_ctx *ctx);
+
+/* Largest file that file_read() takes, in bytes: far above any opensm.conf or policy. */
+#define FILE_READ_MAX (64u << 20)
+
+/*
+ * Reads a whole regular file into *data, which is NUL-terminated one byte past *size and freed by
+ * the caller with free(). -EFBIG above FILE_READ_MAX, -EINVAL for a directory or device.
+ */
+int file_read(const char *path, char **data, size_t *size);
+
+/*
+ * Replaces a file whole or not at all: a temporary file in the same folder is written, given the
+ * old file's owner and mode (or `mode` where there was none), fsynced, renamed over it, and the
+ * folder is fsynced. A symbolic link is followed, so the link stays and its target is replaced.
+ * On failure the old file is untouched and the temporary file is removed.
+ */
+int file_replace(const char *path, const void *data, size_t size, mode_t mode);
+
+/* Makes a folder and those above it that are missing, as mkdir -p. */
+int dir_make(const char *path, mode_t mode);
+
+/*
+ * Grows an array: returns `items` or its enlarged copy with room for at least `needed` items of
+ * `item_size` bytes, updating *room (in items); new items are zeroed. NULL when out of memory, the
+ * old array then stays valid.
+ */
+void *array_grow(void *items, size_t *room, size_t needed, size_t item_size);
+
+/*
+ * Copies at most `size` bytes up to the first NUL as valid, printable UTF-8: bytes that are not
+ * UTF-8 and control characters (escape sequences from a node description, say) become U+FFFD,
+ * trailing blanks go. The caller frees the result; NULL when out of memory.
+ */
+char *text_utf8(const void *raw, size_t size);
+
+/*
+ * Reads a whole string as an unsigned number, decimal without leading zeros or hexadecimal with
+ * 0x; no sign, no blanks. -EINVAL if it is not one, -ERANGE above `max`.
+ */
+int text_to_u64(const char *text, uint64_t max, uint64_t *value);
+
+/* Monotonic time in nanoseconds. */
+uint64_t clock_ns(void);
+
+#endif
