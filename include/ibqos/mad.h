@@ -126,10 +126,31 @@ struct mad_wire {
 	const struct mad_wire_ops *ops;
 };
 
+#define MAD_DEVICE_NAME 20 /* room for a device name, as in libibumad */
+
+/* A port of this machine, as the kernel describes it. */
+struct mad_port_info {
+	char device[MAD_DEVICE_NAME]; /* "mlx5_0" */
+	int port;
+	uint64_t guid;
+	uint16_t lid;			  /* base LID; 0: no SM has been here yet */
+	uint16_t sm_lid;		  /* 0: no SM has been here yet */
+	unsigned state;			  /* logical state: 1 down, 2 init, 3 armed, 4 active */
+	char link_layer[MAD_DEVICE_NAME]; /* "InfiniBand" or "IB"; "Ethernet" */
+};
+
 /*
- * Opens a port through libibumad and registers agents for classes 0x01 and 0x81. `device` NULL or
- * port 0: libibumad's own choice. -ENODEV: no such adapter or port, or none at all;
- * -EPROTONOSUPPORT: the port's link layer is Ethernet; -ENETDOWN: port not active; other: -errno.
+ * Chooses and checks a port of this machine; opens nothing. `device` NULL or port 0: any, an active
+ * one before one whose link is up before others, in libibumad's order. -ENODEV: no such adapter or
+ * port, or none at all, *info is then all zero; -EPROTONOSUPPORT: the port's link layer is not
+ * InfiniBand; -ENETDOWN: its logical state is down (init is enough for directed routes); *info says
+ * which port that was. Other: -errno.
+ */
+int mad_port_check(const char *device, int port, struct mad_port_info *info);
+
+/*
+ * Opens a port through libibumad and registers agents for classes 0x01 and 0x81. Chooses the port
+ * and fails as mad_port_check(); -EOPNOTSUPP: the kernel's ib_umad is missing; other: -errno.
  * Any discovery by libibnetdisc must be over before (umad2sim hands answers to the last opener).
  */
 int mad_wire_open_umad(const struct ibqos_ctx *ctx, const char *device, int port, struct mad_wire **wire);
