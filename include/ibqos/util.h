@@ -32,7 +32,7 @@ struct ibqos_ctx {
 	const char *fabric;		   /* label of the fabric in all output; "" if none was given */
 	const char *state_dir;		   /* journal and history; IBQOS_STATE_DIR unless told otherwise */
 	FILE *err;			   /* messages; never findings */
-	int verbosity;			   /* -1 quiet, 0 errors and warnings, 1 info (-v), 2 debug (-d) */
+	int verbosity;			   /* -1 errors alone, 0 and warnings, 1 and info (-v), 2 and debug (-d) */
 	const volatile sig_atomic_t *stop; /* becomes nonzero when the user asked to stop; may be NULL */
 };
 
@@ -61,7 +61,8 @@ int file_read(const char *path, char **data, size_t *size);
  * Replaces a file whole or not at all: a temporary file in the same folder is written, given the
  * old file's owner and mode (or `mode` where there was none), fsynced, renamed over it, and the
  * folder is fsynced. A symbolic link is followed, so the link stays and its target is replaced.
- * On failure the old file is untouched and the temporary file is removed.
+ * On failure the old file is untouched and the temporary file is removed; only when the last step,
+ * the fsync of the folder, fails is the new file in place and an error returned.
  */
 int file_replace(const char *path, const void *data, size_t size, mode_t mode);
 
@@ -81,6 +82,9 @@ void *array_grow(void *items, size_t *room, size_t needed, size_t item_size);
  * trailing blanks go. The caller frees the result; NULL when out of memory.
  */
 char *text_utf8(const void *raw, size_t size);
+
+/* Bytes of the printable UTF-8 character that `text` starts with; 0 if it is a control or not UTF-8. */
+size_t text_char(const char *text, size_t size);
 
 /*
  * Reads a whole string as an unsigned number, decimal without leading zeros or hexadecimal with

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Whole files: read, and replaced so that a reader, or a machine that loses power, sees all of the
+ * old or all of the new one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ibqos/util.h"
+
+#define LINKS_MAX 40 /* as the kernel follows in one path: path_resolution(7) */
+
+static int read_all(int fd, size_t expected, char **data, size_t *size)
+{
+	size_t room = 0, filled = 0;
+	char *text = NULL;
+	int rc;
+
+	/* Until end of file, not until st_size: files under /proc claim to be empty, others grow. */
+	for (;;) {
+		char *grown = array_grow(text, &room, (filled < expected ? expected : filled) + 2, 1);
+		ssize_t got;
+
+		if (!grown) {
+			rc = -ENOMEM;
+			goto fail;
+		}
+		text = grown;
+		got = read(fd, text + filled, room - filled - 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			rc = -errno;
+			goto fail;
+		}
+		if (got == 0)
+			break;
+		filled += (size_t)got;
+		if (filled > FILE_READ_MAX) {
+			rc = -EFBIG;
+			goto fail;
+		}
+	}
+	text[filled] = '\0';
+	*data = text;
+	*size = filled;
+	return 0;
+fail:
+	free(text);
+	return rc;
+}
+
+int file_read(const char *path, char **data, size_t *size)
+{
+	struct stat st;
+	int fd, rc;
+
+	/* O_NONBLOCK: a FIFO is refused below, not waited for */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		rc = -errno;
+	else if (!S_ISREG(st.st_mode))
+		rc = -EINVAL;
+	else if (st.st_size > (off_t)FILE_READ_MAX)
+		rc = -EFBIG;
+	else
+		rc = read_all(fd, (size_t)st.st_size, data, size);
+	close(fd);
+	return rc;
+}
+
+/* Joins the folder of `path` (with its slash, or nothing) and `name`. NULL when out of memory. */
+static char *beside(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+	char *joined;
+
+	if (asprintf(&joined, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, name) < 0)
+		return NULL;
+	return joined;
+}
+
+/*
+ * Where `path` leads when the symbolic links at its end are followed. The last one may lead to
+ * nothing: its target is then made. realpath() would refuse that.
+ */
+static int follow_links(const char *path, char **target)
+{
+	char *at = strdup(path);
+	int rc = -ENOMEM;
+
+	for (int hop = 0; at; hop++) {
+		char link[4096], *next;
+		ssize_t length = readlink(at, link, sizeof(link));
+
+		if (length < 0 && (errno == EINVAL || errno == ENOENT)) {
+			*target = at;
+			return 0;
+		}
+		rc = length < 0                        ? -errno
+		     : length == (ssize_t)sizeof(link) ? -ENAMETOOLONG
+		     : hop >= LINKS_MAX                ? -ELOOP
+						       : 0;
+		if (rc < 0)
+			break;
+		link[length] = '\0';
+		next = link[0] == '/' ? strdup(link) : beside(at, link);
+		free(at);
+		at = next;
+		rc = -ENOMEM;
+	}
+	free(at);
+	return rc;
+}
+
+static int write_all(int fd, const char *data, size_t size)
+{
+	while (size > 0) {
+		ssize_t put = write(fd, data, size);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return put < 0 ? -errno : -EIO;
+		data += put;
+		size -= (size_t)put;
+	}
+	return 0;
+}
+
+static int sync_fd(int fd)
+{
+	while (fsync(fd) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/*
+ * Gives the new file owner and mode. An owner that cannot be given is an error, unless it is right
+ * already: a file that its reader (OpenSM under another user, say) could not open any more would
+ * be worse than none. Mode after owner, since a new owner takes set-ID bits away.
+ */
+static int set_owner_mode(int fd, const struct stat *old, mode_t mode)
+{
+	struct stat st;
+
+	if (old) {
+		if (fstat(fd, &st) < 0)
+			return -errno;
+		if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
+		    fchown(fd, old->st_uid, old->st_gid) < 0)
+			return -errno;
+		mode = old->st_mode;
+	}
+	return fchmod(fd, mode & 07777) < 0 ? -errno : 0;
+}
+
+/* Fills the temporary file `temp` made as `fd`, which is closed whatever happens. */
+static int fill(int fd, const void *data, size_t size, const struct stat *old, mode_t mode)
+{
+	int rc = set_owner_mode(fd, old, mode);
+
+	if (rc == 0)
+		rc = write_all(fd, data, size);
+	if (rc == 0)
+		rc = sync_fd(fd);
+	if (close(fd) < 0 && rc == 0)
+		rc = -errno;
+	return rc;
+}
+
+int file_replace(const char *path, const void *data, size_t size, mode_t mode)
+{
+	char *target = NULL, *folder = NULL, *temp = NULL;
+	struct stat old;
+	bool exists;
+	int folder_fd = -1, fd, rc;
+
+	rc = follow_links(path, &target);
+	if (rc < 0)
+		goto out;
+	exists = stat(target, &old) == 0;
+	if (!exists && errno != ENOENT) {
+		rc = -errno;
+		goto out;
+	}
+	if (exists && !S_ISREG(old.st_mode)) {
+		rc = S_ISDIR(old.st_mode) ? -EISDIR : -EINVAL;
+		goto out;
+	}
+	folder = beside(target, ".");
+	temp = beside(target, ".ibqos-XXXXXX");
+	if (!folder || !temp) {
+		rc = -ENOMEM;
+		goto out;
+	}
+	folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = folder_fd < 0 ? -1 : mkostemp(temp, O_CLOEXEC);
+	if (fd < 0) {
+		rc = -errno;
+		goto out;
+	}
+	rc = fill(fd, data, size, exists ? &old : NULL, mode);
+	if (rc == 0 && rename(temp, target) < 0)
+		rc = -errno;
+	if (rc < 0) {
+		unlink(temp);
+		goto out;
+	}
+	rc = sync_fd(folder_fd);
+	if (rc == -EINVAL) /* file systems that have nothing to sync there say so */
+		rc = 0;
+out:
+	if (folder_fd >= 0)
+		close(folder_fd);
+	free(temp);
+	free(folder);
+	free(target);
+	return rc;
+}
+
+static int make_one(const char *path, mode_t mode)
+{
+	struct stat st;
+	int rc;
+
+	if (mkdir(path, mode) == 0)
+		return 0;
+	rc = -errno;
+	/* What exists is fine, even where mkdir() says EROFS or EACCES for it. */
+	if (stat(path, &st) == 0)
+		return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+	return rc;
+}
+
+int dir_make(const char *path, mode_t mode)
+{
+	char *copy, *slash;
+	int rc = 0;
+
+	if (*path == '\0')
+		return -ENOENT;
+	copy = strdup(path);
+	if (!copy)
+		return -ENOMEM;
+	for (slash = strchr(copy + 1, '/'); slash && rc == 0; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		rc = make_one(copy, mode);
+		*slash = '/';
+	}
+	if (rc == 0)
+		rc = make_one(copy, mode);
+	free(copy);
+	return rc;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Text from outside made safe to show, and numbers read from it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ibqos/util.h"
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+#define REPLACEMENT_SIZE (sizeof(REPLACEMENT) - 1)
+
+/* The code point that `text` starts with and its length in bytes; 0 if that is not UTF-8 (RFC 3629). */
+static size_t decode(const char *text, size_t size, uint32_t *code)
+{
+	/* the smallest code point that needs so many bytes: anything below is overlong */
+	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+	const unsigned char *byte = (const unsigned char *)text;
+	size_t length;
+
+	if (size == 0)
+		return 0;
+	if (byte[0] < 0x80) {
+		*code = byte[0];
+		return 1;
+	}
+	if (byte[0] >= 0xc2 && byte[0] <= 0xdf)
+		length = 2;
+	else if (byte[0] >= 0xe0 && byte[0] <= 0xef)
+		length = 3;
+	else if (byte[0] >= 0xf0 && byte[0] <= 0xf4)
+		length = 4;
+	else
+		return 0;
+	if (length > size)
+		return 0;
+	*code = byte[0] & (0x7fu >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((byte[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (byte[i] & 0x3f);
+	}
+	if (*code < smallest[length] || *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff))
+		return 0;
+	return length;
+}
+
+/*
+ * Control characters, C1 included, and those that break a line or turn the direction of what
+ * follows: each lets a name change how the text around it reads.
+ */
+static bool is_control(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x061c || code == 0x200e ||
+	       code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+size_t text_char(const char *text, size_t size)
+{
+	uint32_t code;
+	size_t length = decode(text, size, &code);
+
+	return length > 0 && !is_control(code) ? length : 0;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+char *text_utf8(const void *raw, size_t size)
+{
+	const char *from = raw;
+	char *text, *to;
+
+	size = raw ? strnlen(from, size) : 0;
+	while (size > 0 && is_blank(from[size - 1]))
+		size--;
+	if (size > (SIZE_MAX - 1) / REPLACEMENT_SIZE)
+		return NULL;
+	text = to = malloc(size * REPLACEMENT_SIZE + 1);
+	if (!text)
+		return NULL;
+	while (size > 0) {
+		uint32_t code;
+		size_t length = decode(from, size, &code);
+
+		if (length == 0 || is_control(code)) {
+			memcpy(to, REPLACEMENT, REPLACEMENT_SIZE);
+			to += REPLACEMENT_SIZE;
+			length = length ? length : 1;
+		} else {
+			memcpy(to, from, length);
+			to += length;
+		}
+		from += length;
+		size -= length;
+	}
+	*to = '\0';
+	return text;
+}
+
+static int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return 16;
+}
+
+int text_to_u64(const char *text, uint64_t max, uint64_t *value)
+{
+	int base = 10;
+	uint64_t sum = 0;
+	bool beyond = false;
+
+	if (text[0] == '0' && text[1] == 'x') {
+		base = 16;
+		text += 2;
+	} else if (text[0] == '0' && text[1] != '\0') {
+		return -EINVAL; /* octal to some readers, decimal to others */
+	}
+	if (*text == '\0')
+		return -EINVAL;
+	/* A wrong character counts before the size, so the whole string is looked at. */
+	for (; *text; text++) {
+		int digit = digit_of(*text);
+
+		if (digit >= base)
+			return -EINVAL;
+		if (__builtin_mul_overflow(sum, (uint64_t)base, &sum) ||
+		    __builtin_add_overflow(sum, (uint64_t)digit, &sum))
+			beyond = true;
+	}
+	if (beyond || sum > max)
+		return -ERANGE;
+	*value = sum;
+	return 0;
+}
