@@ -15,10 +15,11 @@ void *array_grow(void *items, size_t *room, size_t needed, size_t item_size)
 
 	if (items && needed <= old)
 		return items;
-	/* reallocarray() checks the product; here only the doubling can wrap */
-	if (grown < needed || grown / 2 < old)
+	if (grown < needed || grown / 2 < old) /* the doubling is too small, or wrapped */
 		grown = needed;
-	enlarged = reallocarray(items, grown, item_size);
+	if (grown > PTRDIFF_MAX / item_size)
+		return NULL;
+	enlarged = realloc(items, grown * item_size);
 	if (!enlarged)
 		return NULL;
 	memset(enlarged + old * item_size, 0, (grown - old) * item_size);

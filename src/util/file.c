@@ -103,10 +103,12 @@ static int follow_links(const char *path, char **target)
 			*target = at;
 			return 0;
 		}
-		rc = length < 0                        ? -errno
-		     : length == (ssize_t)sizeof(link) ? -ENAMETOOLONG
-		     : hop >= LINKS_MAX                ? -ELOOP
-						       : 0;
+		if (length < 0)
+			rc = -errno;
+		else if (length == (ssize_t)sizeof(link))
+			rc = -ENAMETOOLONG;
+		else
+			rc = hop < LINKS_MAX ? 0 : -ELOOP;
 		if (rc < 0)
 			break;
 		link[length] = '\0';
