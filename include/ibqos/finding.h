@@ -68,6 +68,7 @@ struct finding_list {
 	struct finding *items;
 	size_t count, room;
 	bool lost; /* memory ran out for one: the list is not whole, the exit code not clean */
+	struct finding scratch; /* what finding_add() returns then */
 };
 
 /*
@@ -80,10 +81,13 @@ struct finding *finding_add(struct finding_list *list, enum finding_code code);
 /* Places a finding in a file. Returns the finding. */
 struct finding *finding_at(struct finding *f, const char *file, unsigned line, unsigned column);
 
-/* printf into one of the string members: finding_set(&f->got, "VL %u", vl). Frees the old value. */
+/*
+ * printf into one of the string members: finding_set(&f->got, "VL %u", vl). Frees the old value,
+ * makes the new one printable UTF-8; NULL when out of memory.
+ */
 __attribute__((format(printf, 2, 3))) void finding_set(char **member, const char *format, ...);
 
-/* Worst first; then by code, name, GUID, port, file, line: the order of all output. */
+/* Worst first; then by code, name (host-2 before host-10), GUID, port, file, line: the order of all output. */
 void finding_list_sort(struct finding_list *list);
 
 /* How many findings have this severity, or this code. */

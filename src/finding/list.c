@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Lists of findings: their order, how many of what, and the exit code they ask for.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ibqos/finding.h"
+
+static void clear_strings(struct finding *f)
+{
+	free(f->name);
+	free(f->peer_name);
+	free(f->file);
+	free(f->what);
+	free(f->wanted);
+	free(f->got);
+	free(f->detail);
+}
+
+struct finding *finding_add(struct finding_list *list, enum finding_code code)
+{
+	struct finding *grown = array_grow(list->items, &list->room, list->count + 1, sizeof(*grown));
+	struct finding *f;
+
+	if (grown) {
+		list->items = grown;
+		f = &list->items[list->count++];
+	} else {
+		list->lost = true;
+		f = &list->scratch;
+		clear_strings(f);
+	}
+	*f = (struct finding){
+		.code = code,
+		.severity = finding_kind(code)->severity,
+		.port = FINDING_WHOLE_NODE,
+		.peer_port = FINDING_WHOLE_NODE,
+	};
+	return f;
+}
+
+/* Absent before present. Names in the order people count in: host-2 before host-10. */
+static int compare_text(const char *a, const char *b)
+{
+	int order;
+
+	if (!a || !b)
+		return (a != NULL) - (b != NULL);
+	order = strverscmp(a, b);
+	return order ? order : strcmp(a, b);
+}
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int compare_findings(const void *left, const void *right)
+{
+	const struct finding *a = left, *b = right;
+	int order = COMPARE(b->severity, a->severity);
+
+	order = order ? order : COMPARE(a->code, b->code);
+	order = order ? order : compare_text(a->name, b->name);
+	order = order ? order : COMPARE(a->guid, b->guid);
+	order = order ? order : COMPARE(a->port, b->port);
+	order = order ? order : compare_text(a->file, b->file);
+	order = order ? order : COMPARE(a->line, b->line);
+	/* the rest only so that the same findings always come in the same order */
+	order = order ? order : COMPARE(a->column, b->column);
+	order = order ? order : compare_text(a->what, b->what);
+	order = order ? order : compare_text(a->wanted, b->wanted);
+	order = order ? order : compare_text(a->got, b->got);
+	order = order ? order : compare_text(a->detail, b->detail);
+	order = order ? order : COMPARE(a->peer_guid, b->peer_guid);
+	return order ? order : COMPARE(a->peer_port, b->peer_port);
+}
+
+void finding_list_sort(struct finding_list *list)
+{
+	if (list->count > 1)
+		qsort(list->items, list->count, sizeof(*list->items), compare_findings);
+}
+
+size_t finding_count(const struct finding_list *list, enum finding_severity severity)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		count += list->items[i].severity == severity;
+	return count;
+}
+
+size_t finding_count_code(const struct finding_list *list, enum finding_code code)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		count += list->items[i].code == code;
+	return count;
+}
+
+enum ibqos_exit finding_exit(const struct finding_list *list)
+{
+	if (finding_count(list, FINDING_CRITICAL) > 0)
+		return IBQOS_EXIT_CRITICAL;
+	if (list->lost || finding_count(list, FINDING_UNKNOWN) > 0)
+		return IBQOS_EXIT_UNKNOWN;
+	if (finding_count(list, FINDING_WARNING) > 0)
+		return IBQOS_EXIT_WARNING;
+	return IBQOS_EXIT_CLEAN;
+}
+
+void finding_list_clear(struct finding_list *list)
+{
+	if (!list)
+		return;
+	for (size_t i = 0; i < list->count; i++)
+		clear_strings(&list->items[i]);
+	clear_strings(&list->scratch);
+	free(list->items);
+	*list = (struct finding_list){0};
+}
