@@ -62,8 +62,9 @@ unsigned qos_code_of_vls(unsigned vls);
 
 /*
  * The VL that OpenSM programs for `vl` on a port with `oper_vls_code`: ANDed with
- * (1 << (code - 1)) - 1, so VLs fold modulo 1, 2, 4, 8, 16 and merge rather than vanish; VL15 in
- * an SL2VL table stays (osm_qos.c:174, 271-279). Code 0 (a port that tells none) leaves VL as is.
+ * (1 << (code - 1)) - 1, so VLs fold modulo 1, 2, 4, 8, 16 and merge rather than vanish; VL15, in
+ * an SL2VL table, stays (osm_qos.c:174, 271-279). A code that IBA does not know (0: a port that
+ * tells none) leaves VL as is.
  */
 uint8_t qos_fold_vl(uint8_t vl, unsigned oper_vls_code);
 void qos_fold_sl2vl(const struct qos_sl2vl *in, unsigned oper_vls_code, struct qos_sl2vl *out);
@@ -100,8 +101,17 @@ bool qos_sl2vl_equal(const struct qos_sl2vl *a, const struct qos_sl2vl *b);
  * the count is sent whole: ceil(weight * 64 / packet) packets a turn, at least one for a weight
  * above 0. High packets go first until high_limit * 4096 bytes of them have gone while low ones
  * wait, then one low packet is sent; 0: one high, one low; 255: low may starve (share 0).
- * Entries of VLs that are not busy, of VL15, and of weight 0 are passed over. A busy VL in
- * neither table gets 0. Shares add up to 1, or 0 if nothing can send.
+ * Entries of VLs that are not busy (or whose `packet` is 0), of VL15, and of weight 0 are passed
+ * over. A busy VL in neither table gets 0. Shares add up to 1, or 0 if nothing can send.
+ *
+ * Of the two readings of an overshoot (the part of a packet sent beyond the count) this follows
+ * the one that forgets it: a turn starts with its whole count, and a round of high packets with
+ * its whole budget, whatever the one before took too much. Silicon may carry it as a deficit
+ * instead; where weights and budget are multiples of the packet there is none and both agree.
+ * Each table keeps its place, within a turn too, while the other one sends.
+ *
+ * The shares are those of the long run and exact for these rules; a packet-by-packet simulation
+ * that ends after T bytes differs by at most about a cycle of each table over T.
  */
 void qos_arbitrate(const struct qos_tables *tables, uint16_t busy, const unsigned packet[QOS_DATA_VLS],
 		   double share[QOS_DATA_VLS]);
