@@ -12,6 +12,7 @@
 struct apply_options {
 	unsigned deadline_s;   /* for all ports to read back right, rollback has as much again */
 	double max_lag;	       /* fraction of the ports present throughout that may lag without roll back: 0.01 */
+	bool allow_incomplete; /* go on although part of the fabric does not answer */
 	bool (*progress)(void *arg, const char *step, const struct verify_result *result); /* may be NULL; false: stop */
 	void *progress_arg;
 };

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Reload OpenSM and read back. SUBNET UP in its log proves nothing about tables (osm_qos.c errors
+ * do not fail a sweep), so only what the ports answer counts; the log just tells when a second
+ * reload makes sense: the first sweep may have begun before the reload, and tables of a first
+ * sweep after bring-up may have been masked with stale OperationalVLs (osm_state_mgr.c:1590, 1627).
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transaction.h"
+
+#define NS_PER_S 1000000000ull
+#define WAIT_MS 100	   /* between two looks at the ports that still differ */
+#define SECOND_RELOAD_S 10 /* OpenSM's main loop sleeps up to 10 s (main.c): then a sweep has been */
+#define UNSEEN_S 20	   /* ports that match this long without a sweep's end in the log are taken as done */
+
+static int reload(struct transaction *t)
+{
+	int error = opensm_reload(&t->sm);
+
+	if (error == 0) {
+		t->result->reloads++;
+		ctx_info(t->ctx, "reloaded OpenSM, process %d", (int)t->sm.pid);
+	}
+	return error;
+}
+
+static bool matches(const struct verify_result *r)
+{
+	return r->ports_differ == 0 && r->ports_unknown == 0;
+}
+
+static void pause_ms(unsigned ms)
+{
+	poll(NULL, 0, (int)ms); /* ends early on a signal, which is wanted */
+}
+
+/* One look: 0 all match, -EAGAIN not yet, else why it cannot go on. */
+static int look(struct transaction *t, struct verify *verify, bool first)
+{
+	int error = verify_run(verify, t->source, !first);
+
+	t->result->verify = *verify_result(verify);
+	if (error != 0)
+		return error;
+	if (t->options->progress && !t->options->progress(t->options->progress_arg, "reading back", &t->result->verify))
+		return -EINTR;
+	if (!matches(&t->result->verify))
+		return -EAGAIN;
+	if (first)
+		return 0;
+	/* Ports that matched early were not asked again: a last look at all of them. */
+	error = verify_run(verify, t->source, false);
+	t->result->verify = *verify_result(verify);
+	return error != 0 ? error : matches(&t->result->verify) ? 0 : -EAGAIN;
+}
+
+/*
+ * Ports may match before the sweep reads the qos-policy file (osm_qos.c:484), for one when only that
+ * file changed: done is when a sweep's end was seen too and no refusal with it. Where the log does
+ * not tell (not flushed, elsewhere), matching ports are taken after a while, and it is said.
+ */
+static bool sweep_seen(struct transaction *t, uint64_t since_match)
+{
+	if (t->events.subnet_up > 0)
+		return true;
+	if (since_match < UNSEEN_S * NS_PER_S)
+		return false;
+	finding_at(finding_add(t->findings, FINDING_APPLY_SWEEP_UNSEEN), t->log_path, 0, 0);
+	return true;
+}
+
+static int wait_for_ports(struct transaction *t, const struct ibqos_ctx *ctx, struct verify *verify,
+			  struct opensm_log *log)
+{
+	uint64_t start = clock_ns(), matched = 0, now;
+	unsigned reloads = 1;
+	bool first = true;
+	int error;
+
+	for (;;) {
+		opensm_log_poll(log, &t->events);
+		if (t->events.policy_errors > 0)
+			return -EBADMSG;
+		if (matched == 0) {
+			error = look(t, verify, first);
+			if (error != 0 && error != -EAGAIN)
+				return error;
+			first = false;
+			if (error == 0) {
+				matched = clock_ns();
+				t->result->seconds = (double)(matched - start) / NS_PER_S;
+				opensm_log_poll(log, &t->events);
+				continue; /* a refusal that was logged meanwhile comes first */
+			}
+		} else if (sweep_seen(t, clock_ns() - matched)) {
+			return 0;
+		}
+		if (ctx_stopped(ctx))
+			return -EINTR;
+		if (!opensm_alive(&t->sm))
+			return -ESRCH;
+		now = clock_ns() - start;
+		if (matched == 0 && now > t->options->deadline_s * NS_PER_S)
+			return -ETIME;
+		if (matched == 0 && reloads == 1 &&
+		    (t->events.subnet_up > 0 || now > SECOND_RELOAD_S * NS_PER_S)) {
+			error = reload(t);
+			if (error != 0)
+				return error;
+			reloads++;
+		}
+		pause_ms(WAIT_MS);
+	}
+}
+
+int converge(struct transaction *t, const struct ibqos_ctx *ctx, const struct qos_config *config,
+	     struct verify **verify)
+{
+	struct opensm_log *log = NULL;
+	int error;
+
+	verify_free(*verify);
+	*verify = NULL;
+	opensm_log_events_clear(&t->events);
+	error = verify_new(ctx, t->fabric, config, verify);
+	if (error == 0)
+		error = opensm_log_open(t->log_path, &log);
+	if (error == 0)
+		error = reload(t);
+	if (error == 0)
+		error = wait_for_ports(t, ctx, *verify, log);
+	opensm_log_close(log);
+	return error;
+}

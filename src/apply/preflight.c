@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Everything that can be refused is refused here, before the first file is touched. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transaction.h"
+
+/* The folder that a file really lies in, symbolic links followed; for a file that does not exist yet, its own. */
+static int folder_of(const char *path, char folder[PATH_MAX])
+{
+	char *slash;
+
+	if (!realpath(path, folder)) {
+		if (errno != ENOENT || snprintf(folder, PATH_MAX, "%s", path) >= PATH_MAX)
+			return -errno;
+	}
+	slash = strrchr(folder, '/');
+	if (!slash)
+		strcpy(folder, ".");
+	else
+		slash[slash == folder] = '\0';
+	return 0;
+}
+
+/*
+ * Whether a file can be replaced, tried by really writing one of its size without a name beside it:
+ * permission bits do not tell of read-only mounts, full disks or what root may do.
+ */
+static int try_to_write(const char *path, size_t size)
+{
+	char folder[PATH_MAX];
+	int error = folder_of(path, folder), fd;
+
+	if (error != 0)
+		return error;
+	fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		if (errno != EOPNOTSUPP && errno != EISDIR)
+			return -errno;
+		return access(folder, W_OK | X_OK) == 0 ? 0 : -errno; /* a file system without O_TMPFILE */
+	}
+	if (size > 0)
+		error = -posix_fallocate(fd, 0, (off_t)size);
+	close(fd);
+	return error == -EOPNOTSUPP ? 0 : error;
+}
+
+static bool writable(struct transaction *t, const char *path, size_t size)
+{
+	int error = try_to_write(path, size);
+	struct finding *f;
+
+	if (error == 0)
+		return true;
+	f = finding_at(finding_add(t->findings, FINDING_APPLY_NOT_WRITABLE), path, 0, 0);
+	finding_set(&f->got, "%s", strerror(-error));
+	return false;
+}
+
+/* Whether a file still reads as it did when the plan was made. */
+static bool unchanged_since_plan(struct transaction *t, const char *path, const char *old, size_t old_size)
+{
+	char *now = NULL;
+	size_t size = 0;
+	int error = file_read(path, &now, &size);
+	bool same = error == -ENOENT ? !old : error == 0 && old && size == old_size && memcmp(now, old, size) == 0;
+
+	free(now);
+	if (!same)
+		finding_at(finding_add(t->findings, FINDING_APPLY_FILE_CHANGED), path, 0, 0);
+	return same;
+}
+
+static bool find_opensm(struct transaction *t)
+{
+	const char *config = t->policy->opensm_config;
+	int error = opensm_find(t->ctx, config, &t->sm);
+	struct finding *f;
+
+	if (error == 0)
+		return true;
+	f = finding_add(t->findings, error == -EMLINK ? FINDING_OPENSM_AMBIGUOUS : FINDING_OPENSM_NOT_RUNNING);
+	finding_at(f, config, 0, 0);
+	if (error == -ENOENT)
+		finding_set(&f->got, "an OpenSM runs, but with another config file or none");
+	else if (error == -ESRCH)
+		finding_set(&f->got, "no process named opensm");
+	else if (error != -EMLINK)
+		finding_set(&f->got, "%s", strerror(-error));
+	return false;
+}
+
+bool preflight(struct transaction *t)
+{
+	const struct plan *plan = t->plan;
+	bool go = true;
+	struct finding *f;
+
+	if (t->fabric->sm_lid == 0) {
+		if (finding_count_code(t->findings, FINDING_NO_SM) == 0)
+			finding_add(t->findings, FINDING_NO_SM);
+		go = false;
+	}
+	if (t->fabric->gap_count > 0 && !t->options->allow_incomplete) {
+		f = finding_add(t->findings, FINDING_APPLY_INCOMPLETE_FABRIC);
+		finding_set(&f->got, "%u places without an answer", t->fabric->gap_count);
+		finding_set(&f->detail, "--allow-incomplete goes on all the same");
+		go = false;
+	}
+	go &= find_opensm(t);
+	/* Without the file at its start OpenSM has no config path and a reload reads nothing (osm_subnet.c). */
+	if (!plan->conf_old)
+		go = false; /* the plan has said so */
+	go &= writable(t, plan->conf_path, plan->conf_new_size);
+	go &= writable(t, plan->rules_path, plan->rules_new_size);
+	go &= unchanged_since_plan(t, plan->conf_path, plan->conf_old, plan->conf_old_size);
+	go &= unchanged_since_plan(t, plan->rules_path, plan->rules_old, plan->rules_old_size);
+	return go;
+}

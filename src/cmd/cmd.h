@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * cmd: the commands. One file a command: collect, call, report. Only this folder and main.c print
+ * results or choose exit codes.
+ */
+#ifndef IBQOS_CMD_H
+#define IBQOS_CMD_H
+
+#include <argp.h>
+
+#include "ibqos/check.h"
+#include "ibqos/report.h"
+#include "ibqos/source.h"
+
+/* A row of the table in main.c. run() gets argv[0] = "ibqos NAME" and returns the exit code. */
+struct cmd {
+	const char *name;
+	enum ibqos_exit (*run)(struct ibqos_ctx *ctx, int argc, char **argv);
+	const char *summary;
+};
+
+enum ibqos_exit cmd_discover(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_lint(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv);
+
+/* --- options shared by commands (options.c) --- */
+
+#define CMD_ARGUMENTS 1
+
+struct cmd_options {
+	struct ibqos_ctx *ctx;
+	struct source_options source;
+	enum report_format format;
+	const char *output; /* NULL: standard output */
+	bool all;	    /* name each place of a group of findings */
+	const char *argument[CMD_ARGUMENTS];
+	unsigned arguments;
+};
+
+/*
+ * Child tables of options; their input is the struct cmd_options. A command's own parser hands
+ * them down at ARGP_KEY_INIT with cmd_hand_down() and leaves other keys to cmd_argument().
+ */
+extern const struct argp_child cmd_fabric_children[]; /* fabric, output and common options */
+extern const struct argp_child cmd_output_children[]; /* output and common options */
+void cmd_hand_down(struct argp_state *state, struct cmd_options *options);
+/* Takes positional arguments, `wanted` of them, named in messages by `name`. */
+error_t cmd_argument(int key, char *arg, struct argp_state *state, struct cmd_options *options, unsigned wanted,
+		     const char *name);
+/* An option's whole number in low..high, or a usage error (exit 3). */
+uint64_t cmd_number(struct argp_state *state, const char *option, const char *text, uint64_t low, uint64_t high);
+void cmd_defaults(struct cmd_options *options, struct ibqos_ctx *ctx);
+
+/* --- a run of a command (session.c) --- */
+
+struct cmd_session {
+	struct ibqos_ctx *ctx;
+	const struct cmd_options *options;
+	struct source *source;
+	struct fabric *fabric;
+	struct finding_list findings;
+	struct report *report;
+	FILE *out;
+	char *buffer; /* what goes to --output, replaced whole at the end */
+	size_t buffer_size;
+	enum ibqos_exit least; /* the exit code is never better than this */
+};
+
+/* Starts the report. False, with a message, if it cannot. */
+bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cmd_options *options);
+/* Opens the source and discovers; gaps and a missing SM become findings. False, with a message, if it cannot. */
+bool session_discover(struct cmd_session *s);
+/* The run could not be done: message to stderr and, in JSON, the member "error"; exit code unknown. */
+__attribute__((format(printf, 2, 3))) void session_fail(struct cmd_session *s, const char *format, ...);
+/* Sorts and reports the findings, ends the report, writes --output, frees, and gives the exit code. */
+enum ibqos_exit session_end(struct cmd_session *s);
+
+/* Coverage as a section: what was asked, answered, failed. */
+void session_coverage(struct cmd_session *s, const struct verify_result *result);
+/* Number of nodes, ports and links found, as fields. */
+void session_fabric_fields(struct cmd_session *s);
+
+/* --- unified differences (diff.c) --- */
+
+/*
+ * `diff -u` of two texts (NULL: the file does not exist) under the given name; "" if equal. Run by
+ * diff(1), which every Debian has. The caller frees *text. 0 or -errno.
+ */
+int cmd_diff(const char *name, const char *old, size_t old_size, const char *new, size_t new_size, char **text);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Options that commands share, as child tables of argp: parser and help come from the same rows. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+
+enum {
+	KEY_RETRIES = 0x100,
+	KEY_MAD_RATE,
+	KEY_DEVICE_WINDOW,
+	KEY_DIRECTED,
+	KEY_NODE_NAME_MAP,
+	KEY_FABRIC,
+	KEY_FORMAT,
+	KEY_OUTPUT,
+	KEY_ALL,
+	KEY_STATE_DIR,
+};
+
+static const struct argp_option fabric_options[] = {
+	{NULL, 0, NULL, 0, "Fabric:", 1},
+	{"Ca", 'C', "CA", 0, "adapter to look from (default: the first with an active port)", 0},
+	{"Port", 'P', "PORT", 0, "its port", 0},
+	{"timeout", 't', "MS", 0, "wait for an answer (default 1000)", 0},
+	{"retries", KEY_RETRIES, "N", 0, "ask again when there is none (default 3)", 0},
+	{"outstanding_smps", 'o', "N", 0, "MADs on the wire at once (default 16)", 0},
+	{"device-window", KEY_DEVICE_WINDOW, "N", 0, "of these, to one device (default 4)", 0},
+	{"mad-rate", KEY_MAD_RATE, "N", 0, "MADs a second at most; 0: no ceiling (default 20000)", 0},
+	{"directed-route", KEY_DIRECTED, NULL, 0, "ask by directed route even where a LID is known", 0},
+	{"node-name-map", KEY_NODE_NAME_MAP, "FILE", 0, "names of nodes, as for infiniband-diags", 0},
+	{"fabric", KEY_FABRIC, "LABEL", 0, "name of this fabric in all output", 0},
+	{0},
+};
+
+static const struct argp_option output_options[] = {
+	{NULL, 0, NULL, 0, "Output:", 2},
+	{"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json", 0},
+	{"output", KEY_OUTPUT, "FILE", 0, "write there, replacing the file whole, not to standard output", 0},
+	{"all", KEY_ALL, NULL, 0, "name each place of alike findings", 0},
+	{NULL, 0, NULL, 0, "Other:", 3},
+	{"state-dir", KEY_STATE_DIR, "DIR", 0, "where history is kept (default " IBQOS_STATE_DIR ")", 0},
+	{"verbose", 'v', NULL, 0, "more messages", 0},
+	{"debug", 'd', NULL, 0, "debugging messages", 0},
+	{"quiet", 'q', NULL, 0, "errors only", 0},
+	{"version", 'V', NULL, 0, "show the version", 0},
+	{"help", 'h', NULL, 0, "show this help", 0},
+	{0},
+};
+
+uint64_t cmd_number(struct argp_state *state, const char *option, const char *text, uint64_t low, uint64_t high)
+{
+	uint64_t value = 0;
+
+	if (text_to_u64(text, UINT64_MAX, &value) != 0 || value < low || value > high)
+		argp_error(state, "%s takes a whole number from %ju to %ju, not '%s'", option, (uintmax_t)low,
+			   (uintmax_t)high, text);
+	return value;
+}
+
+static error_t parse_fabric(int key, char *arg, struct argp_state *state)
+{
+	struct cmd_options *o = state->input;
+	struct mad_limits *limits = &o->source.limits;
+
+	switch (key) {
+	case 'C':
+		o->source.device = arg;
+		return 0;
+	case 'P':
+		o->source.port = (int)cmd_number(state, "--Port", arg, 1, 254);
+		return 0;
+	case 't':
+		limits->timeout_ms = (unsigned)cmd_number(state, "--timeout", arg, 1, 60000);
+		return 0;
+	case KEY_RETRIES:
+		limits->retries = (unsigned)cmd_number(state, "--retries", arg, 0, 20);
+		return 0;
+	case 'o':
+		limits->window = (unsigned)cmd_number(state, "--outstanding_smps", arg, 1, 4096);
+		return 0;
+	case KEY_DEVICE_WINDOW:
+		limits->device_window = (unsigned)cmd_number(state, "--device-window", arg, 1, 4096);
+		return 0;
+	case KEY_MAD_RATE:
+		limits->rate = (unsigned)cmd_number(state, "--mad-rate", arg, 0, 10000000);
+		return 0;
+	case KEY_DIRECTED:
+		o->source.directed = true;
+		return 0;
+	case KEY_NODE_NAME_MAP:
+		o->source.node_name_map = arg;
+		return 0;
+	case KEY_FABRIC:
+		o->ctx->fabric = arg;
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		/* A window of 1 for all is 1 for a device too; the engine refuses contradictions. */
+		if (limits->device_window > limits->window)
+			limits->device_window = limits->window;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_output(int key, char *arg, struct argp_state *state)
+{
+	struct cmd_options *o = state->input;
+
+	switch (key) {
+	case KEY_FORMAT:
+		if (report_format_of(arg, &o->format) != 0)
+			argp_error(state, "--format takes one of %s, not '%s'", report_format_names(), arg);
+		return 0;
+	case KEY_OUTPUT:
+		o->output = arg;
+		return 0;
+	case KEY_ALL:
+		o->all = true;
+		return 0;
+	case KEY_STATE_DIR:
+		o->ctx->state_dir = arg;
+		return 0;
+	case 'v':
+		o->ctx->verbosity++;
+		return 0;
+	case 'd':
+		o->ctx->verbosity = 2;
+		return 0;
+	case 'q':
+		o->ctx->verbosity = -1;
+		return 0;
+	case 'V':
+		printf("ibqos %s\n", IBQOS_VERSION);
+		exit(fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN);
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp fabric_argp = {.options = fabric_options, .parser = parse_fabric};
+static const struct argp output_argp = {.options = output_options, .parser = parse_output};
+
+const struct argp_child cmd_fabric_children[] = {{&fabric_argp, 0, NULL, 1}, {&output_argp, 0, NULL, 2}, {0}};
+const struct argp_child cmd_output_children[] = {{&output_argp, 0, NULL, 2}, {0}};
+
+void cmd_hand_down(struct argp_state *state, struct cmd_options *options)
+{
+	const struct argp_child *child = state->root_argp->children;
+
+	for (unsigned i = 0; child && child[i].argp; i++)
+		state->child_inputs[i] = options;
+}
+
+error_t cmd_argument(int key, char *arg, struct argp_state *state, struct cmd_options *options, unsigned wanted,
+		     const char *name)
+{
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (options->arguments == wanted)
+			argp_error(state, "'%s' is one argument too many", arg);
+		options->argument[options->arguments++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (options->arguments < wanted)
+			argp_error(state, "%s is missing", name);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void cmd_defaults(struct cmd_options *options, struct ibqos_ctx *ctx)
+{
+	*options = (struct cmd_options){
+		.ctx = ctx,
+		.source = {.limits = MAD_LIMITS_DEFAULT},
+		.format = REPORT_TEXT,
+	};
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* ibqos plan: a policy compiled for this fabric, and what would change. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy_plan.h"
+
+struct plan_options {
+	struct cmd_options common; /* first: children get the same pointer */
+	bool allow_drop;
+};
+
+enum { KEY_ALLOW_DROP = 0x200 };
+
+static const struct argp_option own_options[] = {
+	{"allow-drop", KEY_ALLOW_DROP, NULL, 0, "accept a policy that drops unused SLs", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct plan_options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		cmd_hand_down(state, &o->common);
+		return 0;
+	case KEY_ALLOW_DROP:
+		o->allow_drop = true;
+		return 0;
+	default:
+		return cmd_argument(key, arg, state, &o->common, 1, "the policy file");
+	}
+}
+
+static const struct argp argp = {
+	.options = own_options,
+	.parser = parse,
+	.args_doc = "POLICY",
+	.doc = "Compiles a policy for this fabric and shows the classes with their guaranteed shares, how many ports\n"
+	       "differ today, and what would change in OpenSM's files. Writes nothing.\v"
+	       "Exit status: 0 the plan holds, 1 with warnings, 2 refused, 3 part of the fabric did not answer.",
+	.children = cmd_fabric_children,
+};
+
+static int report_diff(struct report *r, const char *key, const char *path, const char *old, size_t old_size,
+		       const char *new, size_t new_size)
+{
+	char *text = NULL;
+	int error = cmd_diff(path, old, old_size, new, new_size, &text);
+
+	if (error == 0)
+		report_text(r, key, path, text[0] ? text : "(no change)\n");
+	free(text);
+	return error;
+}
+
+/* Moves the findings that say 'unknown': what differs today is what the plan is for, and only counted. */
+static void take_unknown(struct finding_list *from, struct finding_list *to)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		struct finding empty = {0};
+
+		if (from->items[i].severity != FINDING_UNKNOWN)
+			continue;
+		*finding_add(to, from->items[i].code) = from->items[i];
+		from->items[i] = empty;
+	}
+	to->lost |= from->lost;
+	finding_list_clear(from);
+}
+
+/* How many ports hold something else today. */
+static void report_differences(struct cmd_session *s, const struct plan *plan)
+{
+	struct finding_list found = {0};
+	struct verify *verify = NULL;
+	int error = verify_new(s->ctx, s->fabric, &plan->config, &verify);
+
+	if (error == 0)
+		error = verify_run(verify, s->source, false);
+	if (error != 0 && error != -EINTR)
+		session_fail(s, "cannot read the ports: %s", strerror(-error));
+	if (verify) {
+		const struct verify_result *result = verify_result(verify);
+
+		report_section(s->report, "ports_today", "ports today");
+		report_number(s->report, "looked_at", "looked at", result->ports);
+		report_number(s->report, "differ", "differ from the plan", result->ports_differ);
+		report_number(s->report, "unknown", "not known", result->ports_unknown);
+		report_section_end(s->report);
+		session_coverage(s, result);
+		verify_findings(verify, &found);
+		take_unknown(&found, &s->findings);
+	}
+	verify_free(verify);
+}
+
+enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv)
+{
+	struct plan_options options = {0};
+	struct cmd_session s;
+	struct cmd_plan p;
+
+	cmd_defaults(&options.common, ctx);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	if (!session_begin(&s, ctx, &options.common))
+		return IBQOS_EXIT_UNKNOWN;
+	if (cmd_compile(&s, options.common.argument[0], options.allow_drop, &p)) {
+		int error;
+
+		cmd_report_classes(s.report, p.plan);
+		cmd_report_tables(s.report, p.plan);
+		session_fabric_fields(&s);
+		report_differences(&s, p.plan);
+		error = report_diff(s.report, "opensm_conf_diff", p.plan->conf_path, p.plan->conf_old,
+				    p.plan->conf_old_size, p.plan->conf_new, p.plan->conf_new_size);
+		if (error == 0)
+			error = report_diff(s.report, "qos_policy_diff", p.plan->rules_path, p.plan->rules_old,
+					    p.plan->rules_old_size, p.plan->rules_new, p.plan->rules_new_size);
+		if (error != 0)
+			session_fail(&s, "cannot show the difference of OpenSM's files with diff: %s",
+				     strerror(-error));
+	}
+	cmd_plan_clear(&p);
+	return session_end(&s);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What plan, apply and verify share: a policy compiled for the fabric, and its classes as a table. */
+#include <string.h>
+
+#include "policy_plan.h"
+
+bool cmd_compile(struct cmd_session *s, const char *path, bool allow_drop, struct cmd_plan *out)
+{
+	int error;
+
+	*out = (struct cmd_plan){0};
+	report_string(s->report, "policy", NULL, path);
+	/* The policy first: a fault in it is told without waiting for the fabric. */
+	error = policy_read(path, &s->findings, &out->policy);
+	if (error != 0) {
+		session_fail(s, "cannot read policy %s: %s", path, strerror(-error));
+		return false;
+	}
+	if (!out->policy || !session_discover(s))
+		return false;
+	error = plan_make(out->policy, s->fabric, allow_drop, &s->findings, &out->plan);
+	if (error != 0) {
+		session_fail(s, "cannot make a plan: %s", strerror(-error));
+		return false;
+	}
+	return out->plan != NULL;
+}
+
+void cmd_plan_clear(struct cmd_plan *p)
+{
+	plan_free(p->plan);
+	policy_free(p->policy);
+	*p = (struct cmd_plan){0};
+}
+
+void cmd_report_classes(struct report *r, const struct plan *plan)
+{
+	static const struct report_column columns[] = {
+		{.key = "name", .title = "class", .type = REPORT_STRING},
+		{.key = "sl", .title = "SL", .type = REPORT_NUMBER},
+		{.key = "vl", .title = "VL", .type = REPORT_NUMBER},
+		{.key = "nccl_ib_tc", .title = "NCCL_IB_TC", .type = REPORT_NUMBER},
+		{.key = "priority", .title = "priority", .type = REPORT_STRING},
+		{.key = "share_wanted", .title = "share asked", .type = REPORT_REAL, .unit = "%", .decimals = 1},
+		{.key = "share_guaranteed", .title = "guaranteed", .type = REPORT_REAL, .unit = "%", .decimals = 1},
+		{.key = "share_256", .title = "with 256-byte packets", .type = REPORT_REAL, .unit = "%", .decimals = 1},
+	};
+
+	report_table(r, "classes", "classes: the share of a busy link that each keeps when all are busy", columns,
+		     sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < plan->class_count; i++) {
+		const struct plan_class *c = &plan->classes[i];
+
+		report_cell_string(r, c->policy->name);
+		report_cell_number(r, c->policy->sl);
+		report_cell_number(r, c->vl);
+		if (c->policy->nccl_ib_tc == POLICY_NO_TC)
+			report_cell_none(r);
+		else
+			report_cell_number(r, (uint64_t)c->policy->nccl_ib_tc);
+		report_cell_string(r, c->policy->priority == POLICY_PRIORITY_HIGH ? "high" : "normal");
+		report_cell_real(r, c->policy->share);
+		report_cell_real(r, 100 * c->share_full);
+		report_cell_real(r, 100 * c->share_256);
+		report_row_end(r);
+	}
+	report_table_end(r);
+}
+
+void cmd_report_tables(struct report *r, const struct plan *plan)
+{
+	static const struct report_column columns[] = {
+		{.key = "port_type", .title = "ports", .type = REPORT_STRING},
+		{.key = "sl2vl", .title = "SL2VL", .type = REPORT_STRING},
+		{.key = "vlarb_high", .title = "VLArb high", .type = REPORT_STRING},
+		{.key = "vlarb_low", .title = "VLArb low", .type = REPORT_STRING},
+		{.key = "high_limit", .title = "high limit", .type = REPORT_NUMBER},
+	};
+	char text[QOS_TEXT_MAX];
+
+	report_section(r, "links_planned_for", "planned for");
+	report_number(r, "vls", "data VLs on every link", plan->vls);
+	report_number(r, "mtu", "MTU", plan->mtu);
+	report_number(r, "vlarb_cap", "VLArb entries", plan->vlarb_cap);
+	report_section_end(r);
+	report_table(r, "tables", "tables", columns, sizeof(columns) / sizeof(columns[0]));
+	for (int type = 0; type < QOS_PORT_TYPES; type++) {
+		const struct qos_tables *t = &plan->config.of[type];
+
+		report_cell_string(r, qos_port_type_name(type));
+		qos_sl2vl_format(&t->sl2vl, text);
+		report_cell_string(r, text);
+		qos_vlarb_format(t->high.entry, t->high.count, text);
+		report_cell_string(r, text);
+		qos_vlarb_format(t->low.entry, t->low.count, text);
+		report_cell_string(r, text);
+		report_cell_number(r, t->high_limit);
+		report_row_end(r);
+	}
+	report_table_end(r);
+}

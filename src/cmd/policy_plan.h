@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What plan, apply and verify share. */
+#ifndef IBQOS_CMD_POLICY_PLAN_H
+#define IBQOS_CMD_POLICY_PLAN_H
+
+#include "cmd.h"
+
+#include "ibqos/policy.h"
+
+struct cmd_plan {
+	struct policy *policy;
+	struct plan *plan;
+};
+
+/* Reads the policy, discovers the fabric, compiles. False if there is no plan; findings or session_fail() tell why. */
+bool cmd_compile(struct cmd_session *s, const char *path, bool allow_drop, struct cmd_plan *out);
+void cmd_plan_clear(struct cmd_plan *p);
+
+void cmd_report_classes(struct report *r, const struct plan *plan);
+void cmd_report_tables(struct report *r, const struct plan *plan);
+
+#endif

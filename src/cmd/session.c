@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What every command does around its own work: report, source, discovery, exit code. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+
+bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cmd_options *options)
+{
+	*s = (struct cmd_session){.ctx = ctx, .options = options, .out = stdout};
+	if (options->output) {
+		s->out = open_memstream(&s->buffer, &s->buffer_size);
+		if (!s->out) {
+			ctx_error(ctx, "out of memory");
+			return false;
+		}
+	}
+	s->report = report_begin(ctx, s->out, options->format);
+	if (!s->report) {
+		ctx_error(ctx, "out of memory");
+		if (options->output) {
+			fclose(s->out);
+			free(s->buffer);
+		}
+		return false;
+	}
+	return true;
+}
+
+bool session_discover(struct cmd_session *s)
+{
+	int error = source_open_live(s->ctx, &s->options->source, &s->source);
+
+	if (error == 0)
+		error = source_discover(s->source, &s->findings, &s->fabric);
+	if (error != 0) { /* the source has said what is wrong */
+		s->least = IBQOS_EXIT_UNKNOWN;
+		report_string(s->report, "error", NULL, strerror(-error));
+		return false;
+	}
+	check_gaps(s->fabric, &s->findings);
+	if (s->fabric->sm_lid == 0)
+		finding_add(&s->findings, FINDING_NO_SM);
+	return true;
+}
+
+void session_fail(struct cmd_session *s, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	ctx_error(s->ctx, "%s", text ? text : "out of memory");
+	report_string(s->report, "error", NULL, text);
+	free(text);
+	s->least = IBQOS_EXIT_UNKNOWN;
+}
+
+/* The worse of two exit codes, in the order critical, unknown, warning, clean. */
+static enum ibqos_exit worse(enum ibqos_exit a, enum ibqos_exit b)
+{
+	static const int rank[] = {
+		[IBQOS_EXIT_CLEAN] = 0, [IBQOS_EXIT_WARNING] = 1, [IBQOS_EXIT_UNKNOWN] = 2, [IBQOS_EXIT_CRITICAL] = 3};
+
+	return rank[a] > rank[b] ? a : b;
+}
+
+enum ibqos_exit session_end(struct cmd_session *s)
+{
+	enum ibqos_exit code;
+	int error;
+
+	if (ctx_stopped(s->ctx) && s->least == IBQOS_EXIT_CLEAN)
+		session_fail(s, "stopped by a signal: the result is not whole");
+	finding_list_sort(&s->findings);
+	code = worse(finding_exit(&s->findings), s->least);
+	if (s->findings.lost)
+		ctx_error(s->ctx, "out of memory: the list of findings is not whole");
+	report_findings(s->report, &s->findings, s->options->all);
+	error = report_end(s->report, code);
+	if (s->options->output) {
+		if (fclose(s->out) != 0 && error == 0)
+			error = -errno;
+		if (error == 0)
+			error = file_replace(s->options->output, s->buffer, s->buffer_size, 0644);
+		free(s->buffer);
+	}
+	if (error != 0) {
+		ctx_error(s->ctx, "cannot write %s: %s", s->options->output ? s->options->output : "standard output",
+			  strerror(-error));
+		code = worse(code, IBQOS_EXIT_UNKNOWN);
+	}
+	finding_list_clear(&s->findings);
+	fabric_free(s->fabric);
+	source_close(s->source);
+	return code;
+}
+
+void session_fabric_fields(struct cmd_session *s)
+{
+	const struct fabric *f = s->fabric;
+	uint32_t switches = 0, active = 0;
+
+	for (uint32_t i = 0; i < f->node_count; i++)
+		switches += f->nodes[i].type == FABRIC_SWITCH;
+	for (uint32_t i = 0; i < f->port_count; i++)
+		active += f->ports[i].known && fabric_port_state(&f->ports[i]) == FABRIC_STATE_ACTIVE;
+	report_section(s->report, "fabric_found", "fabric");
+	report_number(s->report, "switches", "switches", switches);
+	report_number(s->report, "adapters", "adapters and routers", f->node_count - switches);
+	report_number(s->report, "links", "links", f->link_count);
+	report_number(s->report, "active_ports", "active ports", active);
+	report_number(s->report, "no_answer", "places without an answer", f->gap_count);
+	report_section_end(s->report);
+}
+
+void session_coverage(struct cmd_session *s, const struct verify_result *result)
+{
+	static const struct report_column columns[] = {
+		{.key = "item", .title = "asked for", .type = REPORT_STRING},
+		{.key = "asked", .title = "queries", .type = REPORT_NUMBER},
+		{.key = "answered", .title = "answered", .type = REPORT_NUMBER},
+		{.key = "status", .title = "refused", .type = REPORT_NUMBER},
+		{.key = "timed_out", .title = "timed out", .type = REPORT_NUMBER},
+		{.key = "not_asked", .title = "given up", .type = REPORT_NUMBER},
+	};
+	const struct mad_counts *counts = source_counts(s->source);
+
+	report_table(s->report, "coverage", "coverage", columns, sizeof(columns) / sizeof(columns[0]));
+	for (int i = 0; i < VERIFY_ITEMS; i++) {
+		const struct check_coverage *c = &result->coverage[i];
+
+		report_cell_string(s->report, verify_item_name(i));
+		report_cell_number(s->report, c->asked);
+		report_cell_number(s->report, c->ended[MAD_ANSWERED]);
+		report_cell_number(s->report, c->ended[MAD_STATUS]);
+		report_cell_number(s->report, c->ended[MAD_TIMED_OUT]);
+		report_cell_number(s->report, c->ended[MAD_NOT_ASKED]);
+		report_row_end(s->report);
+	}
+	report_table_end(s->report);
+	report_section(s->report, "mads", "MADs");
+	report_number(s->report, "sent", "sent", counts->sent);
+	report_number(s->report, "repeated", "of these repeated", counts->retried);
+	report_number(s->report, "late", "late answers dropped", counts->late);
+	report_number(s->report, "foreign", "foreign answers dropped", counts->foreign);
+	report_number(s->report, "send_failed", "could not be sent", counts->send_failed);
+	report_section_end(s->report);
+}

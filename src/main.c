@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* ibqos: the table of commands, the options before the command, signals. */
+#include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+static const struct cmd commands[] = {
+	{"discover", cmd_discover, "show the nodes and links of the fabric"},
+	{"lint", cmd_lint, "check a policy file"},
+	{"plan", cmd_plan, "compile a policy for this fabric and show what would change"},
+	{"apply", cmd_apply, "install a policy, reload OpenSM, wait until every port reads back right"},
+	{"verify", cmd_verify, "compare what every port holds with what it should"},
+	{"audit", cmd_audit, "find links below what both ends can"},
+};
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+/* A handler can only reach a global; nothing else writes it, and the context carries it by pointer. */
+static volatile sig_atomic_t stop_requested;
+
+static void on_signal(int number)
+{
+	stop_requested = number;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	/* A reader that goes away (ibqos | head) must not end an apply half-way. */
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void usage(FILE *to)
+{
+	fprintf(to, "Usage: ibqos [-v] COMMAND [OPTION...] [ARGUMENT]\n"
+		    "Quality of service and link health of InfiniBand fabrics that carry training.\n\nCommands:\n");
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	fprintf(to, "\nOptions before the command: -v more messages, -d debugging messages, -q errors only,\n"
+		    "-V version, -h this help. `ibqos COMMAND --help` tells a command's own.\n\n"
+		    "Exit status: 0 clean, 1 warning, 2 critical, 3 unknown (could not look, or bad usage).\n");
+}
+
+static const struct cmd *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	}
+	return NULL;
+}
+
+/* Options up to the command. Returns the index of the command in argv, or -1 with *exit_code set. */
+static int global_options(struct ibqos_ctx *ctx, int argc, char **argv, int *exit_code)
+{
+	int i;
+
+	*exit_code = IBQOS_EXIT_UNKNOWN;
+	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
+		if (strcmp(argv[i], "-v") == 0 || strcmp(argv[i], "--verbose") == 0) {
+			ctx->verbosity++;
+		} else if (strcmp(argv[i], "-d") == 0 || strcmp(argv[i], "--debug") == 0) {
+			ctx->verbosity = 2;
+		} else if (strcmp(argv[i], "-q") == 0 || strcmp(argv[i], "--quiet") == 0) {
+			ctx->verbosity = -1;
+		} else if (strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "--version") == 0) {
+			printf("ibqos %s\n", IBQOS_VERSION);
+			*exit_code = fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN;
+			return -1;
+		} else if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
+			usage(stdout);
+			*exit_code = fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN;
+			return -1;
+		} else {
+			ctx_error(ctx, "unknown option '%s' before the command; a command's options follow it", argv[i]);
+			return -1;
+		}
+	}
+	if (i == argc) {
+		usage(stderr);
+		return -1;
+	}
+	return i;
+}
+
+int main(int argc, char **argv)
+{
+	struct ibqos_ctx ctx = {
+		.program = "ibqos", .fabric = "", .state_dir = IBQOS_STATE_DIR, .err = stderr, .stop = &stop_requested};
+	const struct cmd *command;
+	char name[64];
+	int at, exit_code;
+
+	setlocale(LC_CTYPE, "C.UTF-8"); /* widths of names in tables; everything else stays in the C locale */
+	argp_err_exit_status = IBQOS_EXIT_UNKNOWN;
+	at = global_options(&ctx, argc, argv, &exit_code);
+	if (at < 0)
+		return exit_code;
+	command = find_command(argv[at]);
+	if (!command) {
+		ctx_error(&ctx, "unknown command '%s'; `ibqos --help` lists them", argv[at]);
+		return IBQOS_EXIT_UNKNOWN;
+	}
+	catch_signals();
+	ctx.command = command->name;
+	snprintf(name, sizeof(name), "ibqos %s", command->name);
+	argv[at] = name;
+	return command->run(&ctx, argc - at, argv + at);
+}
