@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Chooses and checks a port of this machine. libibumad has a choice of its own, but where it finds
+ * nothing it falls back to a device that does not exist, and it does not tell an absent port from
+ * an Ethernet one or one that is down.
+ */
+#include "ibqos/mad.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include <infiniband/umad.h>
+
+_Static_assert(MAD_DEVICE_NAME == UMAD_CA_NAME_LEN, "room for any device name of libibumad");
+
+#define NODE_SWITCH 2 /* node_type: its only port is the management port 0 */
+#define STATE_INIT 2
+#define STATE_ACTIVE 4
+#define PHYS_LINK_UP 5
+
+/* How well a port suits, best last. */
+enum rank {
+	RANK_NONE,
+	RANK_ETHERNET,
+	RANK_DOWN,
+	RANK_LINK_UP,
+	RANK_ACTIVE,
+};
+
+static bool is_infiniband(const umad_port_t *port)
+{
+	return !strcmp(port->link_layer, "InfiniBand") || !strcmp(port->link_layer, "IB");
+}
+
+static enum rank rank_port(const umad_port_t *port)
+{
+	if (!is_infiniband(port))
+		return RANK_ETHERNET;
+	if (port->state == STATE_ACTIVE)
+		return RANK_ACTIVE;
+	return port->state >= STATE_INIT || port->phys_state == PHYS_LINK_UP ? RANK_LINK_UP : RANK_DOWN;
+}
+
+static void describe(const umad_port_t *port, const char *device, struct mad_port_info *info)
+{
+	*info = (struct mad_port_info){
+		.port = port->portnum,
+		.guid = be64toh(port->port_guid),
+		.lid = (uint16_t)port->base_lid,
+		.sm_lid = (uint16_t)port->sm_lid,
+		.state = port->state,
+	};
+	memccpy(info->device, device, '\0', sizeof(info->device) - 1);
+	memccpy(info->link_layer, port->link_layer, '\0', sizeof(info->link_layer) - 1);
+}
+
+/* Takes the best port of one device, if it is better than what was found so far. */
+static int look_at(const char *device, int port, enum rank *best, struct mad_port_info *info)
+{
+	umad_ca_t ca = {0};
+	enum rank rank;
+	int i, err = umad_get_ca(device, &ca);
+
+	if (err < 0)
+		return err;
+	for (i = 0; i < UMAD_CA_MAX_PORTS; i++) {
+		if (!ca.ports[i] || (port && i != port))
+			continue;
+		if (i == 0 && ca.node_type != NODE_SWITCH)
+			continue;
+		rank = rank_port(ca.ports[i]);
+		if (rank <= *best)
+			continue;
+		*best = rank;
+		describe(ca.ports[i], device, info);
+	}
+	umad_release_ca(&ca);
+	return 0;
+}
+
+int mad_port_check(const char *device, int port, struct mad_port_info *info)
+{
+	struct umad_device_node *list, *node;
+	enum rank best = RANK_NONE;
+	int err = 0;
+
+	*info = (struct mad_port_info){0};
+	if (port < 0 || port >= UMAD_CA_MAX_PORTS)
+		return -ENODEV;
+	umad_init();
+	list = umad_get_ca_device_list();
+	if (!list)
+		return errno ? -errno : -ENODEV;
+	for (node = list; node; node = node->next) {
+		if (device && strcmp(device, node->ca_name))
+			continue;
+		if (strlen(node->ca_name) < MAD_DEVICE_NAME)
+			err = look_at(node->ca_name, port, &best, info);
+	}
+	umad_free_ca_device_list(list);
+	if (best == RANK_NONE)
+		return device && err ? err : -ENODEV;
+	if (best == RANK_ETHERNET)
+		return -EPROTONOSUPPORT;
+	return info->state < STATE_INIT ? -ENETDOWN : 0;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The wire of a real machine: libibumad. Packets are made by libibmad's encoder with the method
+ * Get, the only one this file knows besides its answer.
+ */
+#include "ibqos/mad.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/mad.h>
+#include <infiniband/umad.h>
+
+#define CLASS_VERSION 1
+#define GET IB_MAD_METHOD_GET
+#define HEADER_SIZE 24         /* IBA 13.4.2: the common MAD header */
+#define LID_UNICAST_END 0xc000 /* IBA 4.1.3: multicast LIDs begin here */
+
+_Static_assert(MAD_ROUTE_HOPS + 1 == IB_SUBNET_PATH_HOPS_MAX, "a route is what libibmad takes");
+_Static_assert(MAD_SMP_DATA == IB_SMP_DATA_SIZE, "an SMP's data is what libibmad says");
+
+struct wire_umad {
+	struct mad_wire wire;
+	int fd;           /* of umad_open_port(), -1 */
+	int lid_agent;    /* class 0x01 */
+	int direct_agent; /* class 0x81 */
+	void *out, *in;   /* one packet each, with umad's header */
+};
+
+static struct wire_umad *to_umad(struct mad_wire *wire)
+{
+	return (struct wire_umad *)wire;
+}
+
+static int build(struct wire_umad *w, const struct mad_request *request)
+{
+	const struct mad_address *to = request->to;
+	ib_portid_t port = {0};
+	ib_rpc_t rpc = {
+		.mgtclass = to->lid ? IB_SMI_CLASS : IB_SMI_DIRECT_CLASS,
+		.method = GET,
+		.attr = {.id = request->attribute, .mod = request->modifier},
+		.trid = request->tid,
+		.dataoffs = IB_SMP_DATA_OFFS,
+		.datasz = IB_SMP_DATA_SIZE,
+	};
+
+	if (to->lid >= LID_UNICAST_END || (!to->lid && to->route.hops > MAD_ROUTE_HOPS) || !request->tid)
+		return -EINVAL;
+	port.lid = to->lid;
+	if (!to->lid) {
+		/* Directed all the way: both ends are the permissive LID. */
+		port.drpath.cnt = to->route.hops;
+		memcpy(port.drpath.p, to->route.port, sizeof(port.drpath.p));
+		port.drpath.drslid = port.drpath.drdlid = 0xffff;
+	}
+	memset(w->out, 0, umad_size() + IB_MAD_SIZE);
+	return mad_build_pkt(w->out, &rpc, &port, NULL, NULL) < 0 ? -EINVAL : 0;
+}
+
+static int wire_send(struct mad_wire *wire, const struct mad_request *request)
+{
+	struct wire_umad *w = to_umad(wire);
+	int agent = request->to->lid ? w->lid_agent : w->direct_agent;
+	int err = build(w, request);
+
+	if (err)
+		return err;
+	/* Repeats are the engine's: the kernel's would not be counted, nor held to the rate. */
+	if (umad_send(w->fd, agent, w->out, IB_MAD_SIZE, (int)request->timeout_ms, 0) >= 0)
+		return 0;
+	/* umad_send() returns the same -EIO whatever the kernel said. */
+	switch (errno) {
+	case EAGAIN:
+	case EINTR:
+	case ENOMEM:
+	case ENOBUFS:
+		return -EAGAIN;
+	case EINVAL: /* not the query's fault: build() has seen to that */
+	case 0:
+		return -EIO;
+	default:
+		return -errno;
+	}
+}
+
+/* Decodes a packet; false if it is no answer to a Get of ours. */
+static bool decode(struct wire_umad *w, int length, struct mad_reply *reply)
+{
+	uint8_t *mad = umad_get_mad(w->in);
+	int status = umad_status(w->in);
+	bool direct, response;
+
+	/* A MAD that timed out comes back as it was sent, and the kernel keeps only its header. */
+	if ((status && status != ETIMEDOUT) || length < (status ? HEADER_SIZE : IB_MAD_SIZE))
+		return false;
+	direct = mad_get_field(mad, 0, IB_MAD_MGMTCLASS_F) == IB_SMI_DIRECT_CLASS;
+	if (!direct && mad_get_field(mad, 0, IB_MAD_MGMTCLASS_F) != IB_SMI_CLASS)
+		return false;
+	response = mad_get_field(mad, 0, IB_MAD_RESPONSE_F);
+	if (mad_get_field(mad, 0, IB_MAD_METHOD_F) != GET || (!status && !response))
+		return false;
+	*reply = (struct mad_reply){
+		/* The kernel keeps the upper half for itself. */
+		.tid = (uint32_t)mad_get_field64(mad, 0, IB_MAD_TRID_F),
+		.attribute = (uint16_t)mad_get_field(mad, 0, IB_MAD_ATTRID_F),
+		.modifier = mad_get_field(mad, 0, IB_MAD_ATTRMOD_F),
+		.timed_out = status == ETIMEDOUT,
+	};
+	if (reply->timed_out)
+		return true;
+	/* IBA 14.2.1.2: in a directed-route SMP the status' highest bit is the direction. */
+	reply->status = (uint16_t)mad_get_field(mad, 0, direct ? IB_DRSMP_STATUS_F : IB_MAD_STATUS_F);
+	memcpy(reply->data, mad + IB_SMP_DATA_OFFS, IB_SMP_DATA_SIZE);
+	return true;
+}
+
+/* 1: a packet is in w->in, 0: none, -errno. wait_ms 0: does not wait. */
+static int fetch(struct wire_umad *w, unsigned wait_ms, int *length)
+{
+	int ret;
+
+	*length = IB_MAD_SIZE;
+	ret = umad_recv(w->fd, w->in, length, (int)wait_ms);
+	if (ret >= 0)
+		return 1;
+	/* An interrupted poll is -EIO with the reason in errno; umad2sim says "none" by value alone. */
+	if (ret == -EWOULDBLOCK || ret == -ETIMEDOUT || errno == EAGAIN || errno == EINTR ||
+	    errno == ETIMEDOUT)
+		return 0;
+	return errno ? -errno : ret;
+}
+
+static int wire_receive(struct mad_wire *wire, struct mad_reply *reply, unsigned wait_ms)
+{
+	struct wire_umad *w = to_umad(wire);
+	/* Under load the next packet is there already: a read without a poll before it. */
+	int length, ret = fetch(w, 0, &length);
+
+	if (!ret && wait_ms)
+		ret = fetch(w, wait_ms, &length);
+	if (ret <= 0)
+		return ret;
+	return decode(w, length, reply) ? 1 : 0;
+}
+
+static uint64_t wire_now(struct mad_wire *wire)
+{
+	(void)wire;
+	return clock_ns();
+}
+
+static void wire_close(struct mad_wire *wire)
+{
+	struct wire_umad *w = to_umad(wire);
+
+	if (w->direct_agent >= 0)
+		umad_unregister(w->fd, w->direct_agent);
+	if (w->lid_agent >= 0)
+		umad_unregister(w->fd, w->lid_agent);
+	if (w->fd >= 0)
+		umad_close_port(w->fd);
+	umad_free(w->out);
+	umad_free(w->in);
+	free(w);
+}
+
+static const struct mad_wire_ops umad_ops = {
+	.send = wire_send,
+	.receive = wire_receive,
+	.now = wire_now,
+	.close = wire_close,
+};
+
+/* umad_open_port() hides why the device file could not be opened in errno. */
+static int open_port(const struct mad_port_info *info)
+{
+	int fd;
+
+	errno = 0;
+	fd = umad_open_port(info->device, info->port);
+	if (fd == -EIO && errno)
+		return -errno;
+	return fd;
+}
+
+int mad_wire_open_umad(const struct ibqos_ctx *ctx, const char *device, int port, struct mad_wire **wire)
+{
+	struct mad_port_info info;
+	struct wire_umad *w;
+	int err;
+
+	*wire = NULL;
+	err = mad_port_check(device, port, &info);
+	if (err)
+		return err;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->wire.ops = &umad_ops;
+	w->lid_agent = w->direct_agent = -1;
+	w->fd = open_port(&info);
+	if (w->fd < 0) {
+		err = w->fd;
+		goto fail;
+	}
+	/* Only the open tells libibumad how long the header is. */
+	w->out = umad_alloc(1, umad_size() + IB_MAD_SIZE);
+	w->in = umad_alloc(1, umad_size() + IB_MAD_SIZE);
+	if (!w->out || !w->in) {
+		err = -ENOMEM;
+		goto fail;
+	}
+	w->lid_agent = umad_register(w->fd, IB_SMI_CLASS, CLASS_VERSION, 0, NULL);
+	if (w->lid_agent >= 0)
+		w->direct_agent = umad_register(w->fd, IB_SMI_DIRECT_CLASS, CLASS_VERSION, 0, NULL);
+	if (w->lid_agent < 0 || w->direct_agent < 0) {
+		err = w->lid_agent < 0 ? w->lid_agent : w->direct_agent;
+		goto fail;
+	}
+	ctx_debug(ctx, "asks through %s port %d, LID %u", info.device, info.port, info.lid);
+	*wire = &w->wire;
+	return 0;
+fail:
+	wire_close(&w->wire);
+	return err;
+}
