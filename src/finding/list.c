@@ -58,6 +58,7 @@ static int compare_findings(const void *left, const void *right)
 	const struct finding *a = left, *b = right;
 	int order = COMPARE(b->severity, a->severity);
 
+	order = order ? order : COMPARE(b->weight, a->weight);
 	order = order ? order : COMPARE(a->code, b->code);
 	order = order ? order : compare_text(a->name, b->name);
 	order = order ? order : COMPARE(a->guid, b->guid);
