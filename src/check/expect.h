@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * expect: what a port must hold once OpenSM has programmed it. Pure functions of PortInfo,
+ * SwitchInfo and the configuration.
+ *
+ * Rules: OpenSM 3.3.23 osm_qos.c (qos_extports_setup, qos_endport_setup, vlarb_update,
+ * sl2vl_update_table) and osm_link_mgr.c (link_mgr_set_physp_pi: VLHighLimit).
+ */
+#ifndef IBQOS_CHECK_EXPECT_H
+#define IBQOS_CHECK_EXPECT_H
+
+#include "ibqos/fabric.h"
+#include "ibqos/qos.h"
+
+#define EXPECT_CODES 16 /* OperationalVLs is a field of 4 bits */
+
+struct expect {
+	const struct qos_config *config;
+	/* All SL2VL tables that can occur, as on the wire: there are millions of answers to compare. */
+	uint8_t sl2vl[QOS_PORT_TYPES][EXPECT_CODES][QOS_SL2VL_WIRE];
+};
+
+void expect_init(struct expect *expect, const struct qos_config *config);
+
+/* Whether OpenSM programs a port, as far as discovery can tell. */
+enum expect_scope {
+	EXPECT_PROGRAMMED,
+	EXPECT_DOWN,	  /* left alone */
+	EXPECT_BASE_PORT, /* port 0 of a switch without enhanced port 0: left alone */
+	EXPECT_UNSURE,	  /* port 0 of a switch whose SwitchInfo was not answered */
+};
+
+/* What there is to ask about one port and what decides the answers. All zero where not programmed. */
+struct expect_port {
+	uint8_t type;	    /* enum qos_port_type */
+	uint8_t oper_vls;   /* code */
+	uint8_t low_cap;    /* entries; 0: no such table */
+	uint8_t high_cap;
+	uint16_t in_ports;  /* SL2VL tables: one an in-port from 0; 1 for a port that is none of a switch's; 0: none */
+	bool has_high_limit;
+	uint8_t high_limit;
+};
+
+/* Reads the port's PortInfo, which must be known. */
+enum expect_scope expect_port(const struct expect *expect, const struct fabric *fabric, uint32_t port,
+			      struct expect_port *out);
+
+/* The SL2VL table for an in-port, QOS_SL2VL_WIRE bytes. */
+const uint8_t *expect_sl2vl(const struct expect *expect, const struct expect_port *port, unsigned in_port);
+
+/* A VLArb block, 0..3 (low 0, low 1, high 0, high 1); returns how many entries count, 0: not programmed. */
+unsigned expect_vlarb(const struct expect *expect, const struct expect_port *port, unsigned block,
+		      struct qos_vlarb_entry out[QOS_VLARB_BLOCK]);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * verify_findings: what a verify run left, as findings.
+ */
+#include "verify.h"
+
+#include <stdio.h>
+
+#include "place.h"
+
+#define RANGES_MAX 1024 /* every second of 256 in-ports, with commas, is below this */
+
+/* --- SL2VL --- */
+
+static bool has_in_port(const struct port_diff *diff, unsigned in_port)
+{
+	return in_port < VERIFY_IN_PORTS && diff->in_ports[in_port / 8] >> in_port % 8 & 1;
+}
+
+/* "0-36", "3", "0,4-7" */
+static void format_ranges(const struct port_diff *diff, char text[RANGES_MAX])
+{
+	unsigned first, last, used = 0;
+
+	text[0] = '\0';
+	for (first = 0; first < VERIFY_IN_PORTS; first = last + 1) {
+		last = first;
+		if (!has_in_port(diff, first))
+			continue;
+		while (has_in_port(diff, last + 1))
+			last++;
+		used += snprintf(text + used, RANGES_MAX - used, "%s%u", used ? "," : "", first);
+		if (last > first)
+			used += snprintf(text + used, RANGES_MAX - used, "-%u", last);
+	}
+}
+
+static void format_wire(const uint8_t wire[QOS_SL2VL_WIRE], char text[QOS_TEXT_MAX])
+{
+	struct qos_sl2vl table;
+
+	qos_sl2vl_decode(wire, &table);
+	qos_sl2vl_format(&table, text);
+}
+
+/* Says what one shown table of many leaves out. */
+static void detail_sl2vl(struct finding *f, const struct port_state *state)
+{
+	unsigned asked = state->asked[VERIFY_SL2VL], answered = state->ended[VERIFY_SL2VL][MAD_ANSWERED];
+	const char *unlike = state->diff->unlike ? ", not all alike" : "";
+
+	if (state->sl2vl_differ == asked && !state->diff->unlike)
+		return;
+	if (answered < asked)
+		finding_set(&f->detail, "%u of %u in-ports differ%s, %u did not answer", state->sl2vl_differ, asked,
+			    unlike, asked - answered);
+	else
+		finding_set(&f->detail, "%u of %u in-ports differ%s", state->sl2vl_differ, asked, unlike);
+}
+
+static void add_sl2vl(const struct verify *v, uint32_t port, struct finding_list *findings)
+{
+	const struct port_state *state = &v->ports[port];
+	struct finding *f = finding_add(findings, FINDING_SL2VL_DIFFERS);
+	char text[QOS_TEXT_MAX], ranges[RANGES_MAX];
+
+	place_port(f, v->fabric, port);
+	finding_set(&f->what, "SL2VL");
+	if (!state->diff) /* no memory to keep it */
+		return;
+	if (fabric_port_node(v->fabric, port)->type == FABRIC_SWITCH) {
+		format_ranges(state->diff, ranges);
+		finding_set(&f->what, "SL2VL, in-port%s %s", state->sl2vl_differ > 1 ? "s" : "", ranges);
+	}
+	format_wire(expect_sl2vl(&v->expect, &state->expect, state->diff->first_in), text);
+	finding_set(&f->wanted, "%s", text);
+	format_wire(state->diff->sl2vl, text);
+	finding_set(&f->got, "%s", text);
+	detail_sl2vl(f, state);
+}
+
+/* --- VLArb --- */
+
+/* One table, low or high, put together from those of its blocks that differ. */
+struct vlarb_text {
+	struct qos_vlarb_entry wanted[QOS_VLARB_ENTRIES], got[QOS_VLARB_ENTRIES];
+	unsigned count, first; /* entries, and where in the table they begin */
+};
+
+static void add_block(const struct verify *v, const struct port_state *state, unsigned block, struct vlarb_text *t)
+{
+	struct qos_vlarb_entry wanted[QOS_VLARB_BLOCK], got[QOS_VLARB_BLOCK];
+	unsigned length = expect_vlarb(&v->expect, &state->expect, block, wanted), i;
+
+	qos_vlarb_decode(state->diff->vlarb[block], got);
+	if (t->count == 0)
+		t->first = block % 2 * QOS_VLARB_BLOCK;
+	for (i = 0; i < length; i++, t->count++) {
+		t->wanted[t->count] = wanted[i];
+		t->got[t->count] = got[i];
+	}
+}
+
+/* How many entries say anything: those at the end that have no weight on either side do not. */
+static unsigned telling_entries(const struct vlarb_text *t)
+{
+	unsigned n = t->count;
+
+	while (n > 0 && t->wanted[n - 1].weight == 0 && t->got[n - 1].weight == 0 &&
+	       t->wanted[n - 1].vl == t->got[n - 1].vl)
+		n--;
+	return n;
+}
+
+static void add_vlarb(const struct verify *v, uint32_t port, unsigned first_block, const char *name,
+		      struct finding_list *findings)
+{
+	const struct port_state *state = &v->ports[port];
+	struct vlarb_text t = {.count = 0};
+	char text[QOS_TEXT_MAX];
+	struct finding *f;
+	unsigned block, cap;
+
+	if (!(state->vlarb_blocks >> first_block & 3))
+		return;
+	f = finding_add(findings, FINDING_VLARB_DIFFERS);
+	place_port(f, v->fabric, port);
+	for (block = first_block; state->diff && block < first_block + 2; block++)
+		if (state->diff->vlarb[block])
+			add_block(v, state, block, &t);
+	cap = first_block < 2 ? state->expect.low_cap : state->expect.high_cap;
+	finding_set(&f->what, "VLArb %s", name);
+	if (t.count == 0) /* no memory to keep it */
+		return;
+	if (cap > QOS_VLARB_BLOCK)
+		finding_set(&f->what, "VLArb %s, entries %u-%u", name, t.first + 1, t.first + t.count);
+	t.count = telling_entries(&t);
+	qos_vlarb_format(t.wanted, t.count, text);
+	finding_set(&f->wanted, "%s", text);
+	qos_vlarb_format(t.got, t.count, text);
+	finding_set(&f->got, "%s", text);
+}
+
+/* --- the rest of a port --- */
+
+static void add_high_limit(const struct verify *v, uint32_t port, struct finding_list *findings)
+{
+	const struct port_state *state = &v->ports[port];
+	struct finding *f = finding_add(findings, FINDING_HIGH_LIMIT_DIFFERS);
+
+	place_port(f, v->fabric, port);
+	finding_set(&f->what, "VLHighLimit");
+	finding_set(&f->wanted, "%u", state->expect.high_limit);
+	finding_set(&f->got, "%u", state->high_limit_got);
+}
+
+/* A port 0 whose tables nobody asked for, since it is not known whether it has any. */
+static void add_unsure(const struct verify *v, uint32_t port, struct finding_list *findings)
+{
+	struct finding *f = finding_add(findings, FINDING_QUERY_FAILED);
+
+	place_port(f, v->fabric, port);
+	finding_set(&f->what, "tables of port 0");
+	finding_set(&f->detail, "SwitchInfo, which tells whether it has any, was not answered at discovery");
+}
+
+static const char *why_not_asked(const struct verify *v)
+{
+	return v->stopped ? "not asked, as the run was stopped" : "not asked, as the device had stopped answering";
+}
+
+/* Queries for one item that failed; with silent, only those that the device answered, with a refusal. */
+static void add_failed(const struct verify *v, uint32_t port, enum verify_item item, bool silent,
+		       struct finding_list *findings)
+{
+	const struct port_state *state = &v->ports[port];
+	unsigned refused = state->ended[item][MAD_STATUS], timed_out = state->ended[item][MAD_TIMED_OUT];
+	unsigned not_asked = state->ended[item][MAD_NOT_ASKED];
+	struct finding *f;
+
+	if (refused + (silent ? 0 : timed_out + not_asked) == 0)
+		return;
+	f = finding_add(findings, FINDING_QUERY_FAILED);
+	place_port(f, v->fabric, port);
+	finding_set(&f->what, "%s", verify_item_name(item));
+	if (state->asked[item] > 1)
+		finding_set(&f->what, "%s, %u of %u queries", verify_item_name(item), refused + timed_out + not_asked,
+			    state->asked[item]);
+	if (refused)
+		finding_set(&f->detail, "answered with MAD status 0x%04x", state->status[item]);
+	else if (timed_out)
+		finding_set(&f->detail, "not answered in %u tries", state->tries);
+	else
+		finding_set(&f->detail, "%s", why_not_asked(v));
+}
+
+static void add_port(const struct verify *v, uint32_t port, bool silent, struct finding_list *findings)
+{
+	const struct port_state *state = &v->ports[port];
+	unsigned item;
+
+	if (state->flags & PORT_SL2VL)
+		add_sl2vl(v, port, findings);
+	if (state->flags & PORT_VLARB) {
+		add_vlarb(v, port, 0, "low", findings);
+		add_vlarb(v, port, 2, "high", findings);
+	}
+	if (state->flags & PORT_HIGH_LIMIT)
+		add_high_limit(v, port, findings);
+	if (state->flags & PORT_UNSURE)
+		add_unsure(v, port, findings);
+	for (item = 0; item < VERIFY_ITEMS; item++)
+		add_failed(v, port, item, silent, findings);
+}
+
+/* --- agents and links --- */
+
+/*
+ * Says so once where an agent left all its queries, or all from some point on, unanswered: its
+ * ports are then not listed one by one. Not where the run was stopped and the agent is not to blame.
+ */
+static bool add_silent(const struct verify *v, const struct agent_state *agent, struct finding_list *findings)
+{
+	unsigned heard = 0, timed_out = 0, not_asked = 0;
+	struct finding *f;
+	uint32_t i;
+
+	for (i = agent->first; i < agent->end; i++) {
+		heard += verify_port_ended(&v->ports[i], MAD_ANSWERED) + verify_port_ended(&v->ports[i], MAD_STATUS);
+		timed_out += verify_port_ended(&v->ports[i], MAD_TIMED_OUT);
+		not_asked += verify_port_ended(&v->ports[i], MAD_NOT_ASKED);
+	}
+	if (timed_out + not_asked == 0 || (heard > 0 && not_asked == 0) || (v->stopped && timed_out == 0))
+		return false;
+	f = finding_add(findings, FINDING_AGENT_SILENT);
+	if (fabric_port_node(v->fabric, agent->agent)->type == FABRIC_SWITCH)
+		place_node(f, v->fabric, v->fabric->ports[agent->agent].node);
+	else
+		place_port(f, v->fabric, agent->agent);
+	finding_set(&f->what, "%u of %u queries", timed_out + not_asked, heard + timed_out + not_asked);
+	finding_set(&f->detail, "%u not answered, %u then not asked", timed_out, not_asked);
+	return true;
+}
+
+static void add_link(const struct verify *v, const struct fabric_link *link, struct finding_list *findings)
+{
+	const struct fabric_port *ports = v->fabric->ports;
+	struct finding *f;
+
+	if (!verify_link_differs(v, link))
+		return;
+	f = finding_add(findings, FINDING_OPER_VLS_DIFFERS);
+	place_port(f, v->fabric, link->a);
+	finding_set(&f->what, "OperationalVLs");
+	finding_set(&f->wanted, "the same at both ends");
+	finding_set(&f->got, "%u here, %u at the other end", qos_vls_of_code(fabric_port_oper_vls(&ports[link->a])),
+		    qos_vls_of_code(fabric_port_oper_vls(&ports[link->b])));
+}
+
+void verify_findings(const struct verify *verify, struct finding_list *findings)
+{
+	uint32_t i, port;
+
+	for (i = 0; i < verify->agent_count; i++) {
+		const struct agent_state *agent = &verify->agents[i];
+		bool silent = add_silent(verify, agent, findings);
+
+		for (port = agent->first; port < agent->end; port++)
+			add_port(verify, port, silent, findings);
+	}
+	for (i = 0; i < verify->fabric->link_count; i++)
+		add_link(verify, &verify->fabric->links[i], findings);
+}
