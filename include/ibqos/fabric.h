@@ -48,16 +48,20 @@ struct fabric_node {
 	bool enhanced_port0; /* switch: SwitchInfo says so */
 	bool has_switch_info;
 	struct mad_route route; /* from the port that looked, as found */
-	char *name;		/* from the node-name map, else the description made printable */
+	char *name;		/* from the node-name map, else the description made printable, else the GUID */
 	uint8_t node_info[MAD_SMP_DATA];
 	uint8_t switch_info[MAD_SMP_DATA];
 };
 
 struct fabric_link {
-	uint32_t a, b; /* port indexes, a < b */
+	uint32_t a, b; /* port indexes, a < b; a == b: a port cabled to itself (loopback plug) */
 };
 
-/* Where something did not answer: coverage is then not complete. */
+/*
+ * Where something did not answer: coverage is then not complete. PortInfo of an adapter or router is
+ * only missed on ports that a link led to: its others may lie in another fabric. Of a switch whose
+ * port 0 gave no PortInfo libibnetdisc asks no port at all: that is one gap, on port 0.
+ */
 enum fabric_gap_reason {
 	FABRIC_GAP_NO_PEER,	 /* a port is LinkUp but nothing answered behind it */
 	FABRIC_GAP_NO_PORT_INFO, /* the node is known, this port's PortInfo was not answered */
@@ -81,6 +85,8 @@ struct fabric {
 	uint8_t from_port;
 	uint16_t sm_lid; /* MasterSMLID of the port that looked; 0: no SM */
 	size_t node_room, port_room, link_room, gap_room; /* internal */
+	struct fabric_guid *by_guid;			  /* internal: while building */
+	bool finished;
 };
 
 /* --- building --- */
@@ -91,21 +97,32 @@ void fabric_free(struct fabric *fabric);
 /*
  * Adds a node from its raw NodeInfo (MAD_SMP_DATA bytes) and returns its index before
  * fabric_finish(); FABRIC_NONE when out of memory or the NodeInfo cannot be (type unknown, GUID 0).
- * switch_info and node_desc may be NULL where they were not answered.
+ * switch_info and node_desc may be NULL, or all zero, where they were not answered, route NULL where
+ * none is known. A GUID that was added before gives the same index; the first NodeInfo and route
+ * stay, a missing SwitchInfo or description is filled in.
  */
 uint32_t fabric_add_node(struct fabric *fabric, const uint8_t *node_info, const uint8_t *switch_info,
 			 const uint8_t *node_desc, const struct mad_route *route);
-/* Notes an answered PortInfo; ext_info may be NULL. -EINVAL: no such port. */
+/*
+ * Notes an answered PortInfo; ext_info may be NULL. One that is all zero is taken as not answered.
+ * The last one given stays. -EINVAL: no such port.
+ */
 int fabric_port_seen(struct fabric *fabric, uint32_t node, unsigned number, uint64_t port_guid,
 		     const uint8_t *info, const uint8_t *ext_info);
-/* Notes that two ports are cabled together (once a link, or from both ends). A port may be its own peer's peer only. */
+/*
+ * Notes that two ports are cabled together (once a link, or from both ends); the two may be ports of
+ * one node, or the same port. -EINVAL: no such port, or port 0. -EEXIST: one of them is already
+ * cabled to another; that link stays, and the port left over becomes a gap if it is LinkUp.
+ */
 int fabric_link(struct fabric *fabric, uint32_t node_a, unsigned port_a, uint32_t node_b, unsigned port_b);
+/* -EINVAL: done before, or from_node is none. -ENOMEM: the fabric can only be freed. */
 int fabric_finish(struct fabric *fabric);
 
 /*
  * Gives nodes the names of a map file as infiniband-diags reads it (lines `0xGUID "name"`, `#`
- * comments; a GUID that is not in the fabric is fine). `text` is the file's. Faults are returned
- * as findings with line and column; good lines are used all the same.
+ * comments; a GUID that is not in the fabric is fine; of two names for a GUID the first counts).
+ * `text` is the file's. Faults are returned as findings with line and column; good lines are used
+ * all the same, where infiniband-diags drops the whole file. -ENOMEM.
  */
 struct finding_list;
 int fabric_name_nodes(struct fabric *fabric, const char *path, const char *text, struct finding_list *findings);
@@ -131,7 +148,8 @@ uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port);
 /*
  * How to reach an agent. By LID where the agent's port has one and is active (or is a switch's
  * port 0), unless `directed` is set; else along the node's route, which for a CA port is only
- * right for the port it was found through: false if there is no way.
+ * right for the port it was found through (NodeInfo:LocalPortNum); for another one along the route
+ * of the switch that it is cabled to. False if there is no way.
  */
 bool fabric_agent_address(const struct fabric *fabric, uint32_t agent, bool directed, struct mad_address *address);
 
@@ -153,7 +171,8 @@ uint32_t fabric_port_cap_mask(const struct fabric_port *port);
 enum qos_port_type fabric_port_qos_type(const struct fabric *fabric, uint32_t port);
 
 /*
- * "leaf-1" for a node, "leaf-1[3]" for a port, into text of `size` bytes. Returns text.
+ * "leaf-1[3]" for a port, "leaf-1" for a port 0, into text of `size` bytes, which a long name is cut
+ * to between characters. Returns text.
  */
 #define FABRIC_TEXT 128
 const char *fabric_port_text(const struct fabric *fabric, uint32_t port, char *text, size_t size);

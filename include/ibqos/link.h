@@ -34,9 +34,13 @@ struct link_state {
 };
 
 /*
- * Decodes a port. The gates (CapabilityMask bit 14 extended speeds, CapabilityMask2 2x, HDR, NDR,
- * extended speeds 2, XDR) are read from port 0 on a switch (rdma-core PR#1555). False if the port
- * is not known or not LinkUp: everything but the states is invalid when down (IBA C14-24.2.1).
+ * Decodes a port. The gates (CapabilityMask bit 14 extended speeds, bit 15 CapabilityMask2, its
+ * 0x0800 extended speeds 2) are read from port 0 on a switch (rdma-core PR#1555); fields whose gate
+ * is closed are reserved and not read. CapabilityMask2's bits for 2x, HDR, NDR and XDR gate no
+ * field: as in rdma-core, the bits of the width and speed fields are taken as they are. Where the
+ * gates are not known, a port with a value behind them has speeds unknown (all 0).
+ * False if the port is not known, not LinkUp or down: everything but the states is invalid when down
+ * (IBA C14-24.2.1); and for a switch's port 0, which is no link.
  */
 bool link_decode(const struct fabric *fabric, uint32_t port, struct link_state *state);
 

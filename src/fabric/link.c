@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Speed and width: one table each. Encodings: IBA 14.2.5.6 (PortInfo), rdma-core libibmad/fields.c
+ * and dump.c; FDR10: ExtendedPortInfo 0xff90 of Mellanox devices, bit 0, beside a LinkSpeedActive
+ * of QDR. LinkSpeedExt2 (XDR) is not in the libibmad of rdma-core 44, so it is decoded here: of
+ * PortInfo's byte 56, bits 6-5 are Active, 4-3 Supported, 2-0 Enabled.
+ */
+#include <infiniband/mad.h>
+
+#include "ibqos/link.h"
+
+#define CAP_EXT_SPEEDS (1u << 14) /* CapabilityMask: IsExtendedSpeedsSupported */
+#define CAP_MASK2 (1u << 15)      /* CapabilityMask: IsCapabilityMask2Supported */
+#define CAP2_EXT_SPEEDS_2 0x0800u /* CapabilityMask2: IsExtendedSpeeds2Supported */
+
+#define EXT2_BYTE 56
+#define EXT_DISABLED 30  /* LinkSpeedExtEnabled: extended speeds off */
+#define EXT_SUPPORTED 31 /* LinkSpeedExtEnabled: as LinkSpeedExtSupported */
+#define SPEED_SUPPORTED 15
+#define WIDTH_SUPPORTED 255
+#define RAW_QDR 4
+
+enum speed_field { SPEED_LEGACY, SPEED_EXT, SPEED_EXT2, SPEED_VENDOR, SPEED_FIELDS };
+
+/* Data rate of a lane: the signalling rate less 8b10b or 64b66b; from HDR on the nominal one. */
+static const struct {
+	enum link_speed speed;
+	const char *name;
+	enum speed_field field;
+	unsigned raw; /* bit in that field */
+	double gbps;
+} speeds[] = {
+	{LINK_SDR, "SDR", SPEED_LEGACY, 1, 2},      /* 2.5 */
+	{LINK_DDR, "DDR", SPEED_LEGACY, 2, 4},      /* 5 */
+	{LINK_QDR, "QDR", SPEED_LEGACY, 4, 8},      /* 10 */
+	{LINK_FDR10, "FDR10", SPEED_VENDOR, 1, 10}, /* 10.3125 */
+	{LINK_FDR, "FDR", SPEED_EXT, 1, 14.0625 * 64 / 66},
+	{LINK_EDR, "EDR", SPEED_EXT, 2, 25},   /* 25.78125 */
+	{LINK_HDR, "HDR", SPEED_EXT, 4, 50},   /* 53.125 */
+	{LINK_NDR, "NDR", SPEED_EXT, 8, 100},  /* 106.25 */
+	{LINK_XDR, "XDR", SPEED_EXT2, 1, 200}, /* 212.5 */
+};
+#define SPEEDS (sizeof(speeds) / sizeof(speeds[0]))
+
+static const struct {
+	enum link_width width;
+	const char *name;
+	unsigned raw; /* bit in LinkWidthSupported, Enabled, Active */
+	unsigned lanes;
+} widths[] = {
+	{LINK_1X, "1x", 1, 1}, {LINK_2X, "2x", 16, 2},   {LINK_4X, "4x", 2, 4},
+	{LINK_8X, "8x", 4, 8}, {LINK_12X, "12x", 8, 12},
+};
+#define WIDTHS (sizeof(widths) / sizeof(widths[0]))
+
+/* The raw speed fields of one kind: active, supported or enabled. */
+struct raw_speeds {
+	unsigned of[SPEED_FIELDS];
+};
+
+static unsigned field(const uint8_t *info, enum MAD_FIELDS which)
+{
+	return mad_get_field((void *)info, 0, which);
+}
+
+static void read_speeds(const struct fabric_port *port, struct raw_speeds *active,
+			struct raw_speeds *supported, struct raw_speeds *enabled)
+{
+	unsigned ext2 = port->info[EXT2_BYTE];
+
+	*active = (struct raw_speeds){.of = {field(port->info, IB_PORT_LINK_SPEED_ACTIVE_F),
+					     field(port->info, IB_PORT_LINK_SPEED_EXT_ACTIVE_F),
+					     ext2 >> 5 & 3}};
+	*supported = (struct raw_speeds){.of = {field(port->info, IB_PORT_LINK_SPEED_SUPPORTED_F),
+						field(port->info, IB_PORT_LINK_SPEED_EXT_SUPPORTED_F),
+						ext2 >> 3 & 3}};
+	*enabled = (struct raw_speeds){.of = {field(port->info, IB_PORT_LINK_SPEED_ENABLED_F),
+					      field(port->info, IB_PORT_LINK_SPEED_EXT_ENABLED_F), ext2 & 7}};
+	if (!port->has_ext)
+		return;
+	active->of[SPEED_VENDOR] = field(port->ext_info, IB_MLNX_EXT_PORT_LINK_SPEED_ACTIVE_F);
+	supported->of[SPEED_VENDOR] = field(port->ext_info, IB_MLNX_EXT_PORT_LINK_SPEED_SUPPORTED_F);
+	enabled->of[SPEED_VENDOR] = field(port->ext_info, IB_MLNX_EXT_PORT_LINK_SPEED_ENABLED_F);
+}
+
+/* Clears the fields that the port's gates say are reserved; false where the gates are not known. */
+static bool apply_gates(const struct fabric_port *gates, struct raw_speeds *raw)
+{
+	unsigned cap_mask = gates->known ? fabric_port_cap_mask(gates) : 0;
+	unsigned cap_mask2 = cap_mask & CAP_MASK2 ? field(gates->info, IB_PORT_CAPMASK2_F) : 0;
+
+	if (!gates->known && (raw->of[SPEED_EXT] || raw->of[SPEED_EXT2]))
+		return false;
+	if (!(cap_mask & CAP_EXT_SPEEDS))
+		raw->of[SPEED_EXT] = 0;
+	if (!(cap_mask & CAP_EXT_SPEEDS) || !(cap_mask2 & CAP2_EXT_SPEEDS_2))
+		raw->of[SPEED_EXT2] = 0;
+	return true;
+}
+
+/* A value that must be one bit of the table; 0 if it is not. */
+static unsigned one_speed(enum speed_field which, unsigned raw)
+{
+	for (unsigned i = 0; i < SPEEDS; i++) {
+		if (speeds[i].field == which && speeds[i].raw == raw)
+			return speeds[i].speed;
+	}
+	return 0;
+}
+
+/* The latest field that has a value wins: the older ones then say the best they can express. */
+static unsigned active_speed(const struct raw_speeds *raw)
+{
+	if (raw->of[SPEED_EXT2])
+		return one_speed(SPEED_EXT2, raw->of[SPEED_EXT2]);
+	if (raw->of[SPEED_EXT])
+		return one_speed(SPEED_EXT, raw->of[SPEED_EXT]);
+	if (raw->of[SPEED_LEGACY] == RAW_QDR && raw->of[SPEED_VENDOR] & 1)
+		return LINK_FDR10;
+	return one_speed(SPEED_LEGACY, raw->of[SPEED_LEGACY]);
+}
+
+static unsigned speed_mask(const struct raw_speeds *raw)
+{
+	unsigned mask = 0;
+
+	for (unsigned i = 0; i < SPEEDS; i++) {
+		if (raw->of[speeds[i].field] & speeds[i].raw)
+			mask |= speeds[i].speed;
+	}
+	return mask;
+}
+
+/* Enabled fields have values that stand for others. */
+static void resolve_enabled(struct raw_speeds *enabled, const struct raw_speeds *supported)
+{
+	if (enabled->of[SPEED_LEGACY] == SPEED_SUPPORTED)
+		enabled->of[SPEED_LEGACY] = supported->of[SPEED_LEGACY];
+	if (enabled->of[SPEED_EXT] == EXT_SUPPORTED)
+		enabled->of[SPEED_EXT] = supported->of[SPEED_EXT];
+	else if (enabled->of[SPEED_EXT] == EXT_DISABLED)
+		enabled->of[SPEED_EXT] = 0;
+}
+
+static void decode_speeds(const struct fabric_port *port, const struct fabric_port *gates,
+			  struct link_state *state)
+{
+	struct raw_speeds active, supported, enabled;
+
+	read_speeds(port, &active, &supported, &enabled);
+	state->raw_speed_active =
+		active.of[SPEED_LEGACY] | active.of[SPEED_EXT] << 8 | active.of[SPEED_EXT2] << 16;
+	if (!apply_gates(gates, &active) || !apply_gates(gates, &supported) || !apply_gates(gates, &enabled))
+		return;
+	resolve_enabled(&enabled, &supported);
+	state->speed_active = active_speed(&active);
+	state->speed_supported = speed_mask(&supported);
+	state->speed_enabled = speed_mask(&enabled);
+}
+
+static unsigned width_mask(unsigned raw)
+{
+	unsigned mask = 0;
+
+	for (unsigned i = 0; i < WIDTHS; i++) {
+		if (raw & widths[i].raw)
+			mask |= widths[i].width;
+	}
+	return mask;
+}
+
+static unsigned one_width(unsigned raw)
+{
+	for (unsigned i = 0; i < WIDTHS; i++) {
+		if (widths[i].raw == raw)
+			return widths[i].width;
+	}
+	return 0;
+}
+
+static void decode_widths(const struct fabric_port *port, struct link_state *state)
+{
+	unsigned enabled = field(port->info, IB_PORT_LINK_WIDTH_ENABLED_F);
+
+	state->raw_width_active = field(port->info, IB_PORT_LINK_WIDTH_ACTIVE_F);
+	state->width_active = one_width(state->raw_width_active);
+	state->width_supported = width_mask(field(port->info, IB_PORT_LINK_WIDTH_SUPPORTED_F));
+	state->width_enabled = enabled == WIDTH_SUPPORTED ? state->width_supported : width_mask(enabled);
+}
+
+bool link_decode(const struct fabric *fabric, uint32_t port, struct link_state *state)
+{
+	const struct fabric_port *p = &fabric->ports[port];
+	const struct fabric_node *node = fabric_port_node(fabric, port);
+
+	*state = (struct link_state){0};
+	if (!p->known || p->number == 0 || fabric_port_phys_state(p) != FABRIC_PHYS_LINK_UP ||
+	    fabric_port_state(p) == FABRIC_STATE_DOWN)
+		return false;
+	decode_widths(p, state);
+	decode_speeds(p, node->type == FABRIC_SWITCH ? &fabric->ports[node->first_port] : p, state);
+	return true;
+}
+
+unsigned link_best(unsigned mask)
+{
+	while (mask & (mask - 1))
+		mask &= mask - 1;
+	return mask;
+}
+
+const char *link_width_name(unsigned set)
+{
+	for (unsigned i = 0; i < WIDTHS; i++) {
+		if (widths[i].width == link_best(set))
+			return widths[i].name;
+	}
+	return "";
+}
+
+const char *link_speed_name(unsigned set)
+{
+	for (unsigned i = 0; i < SPEEDS; i++) {
+		if (speeds[i].speed == link_best(set))
+			return speeds[i].name;
+	}
+	return "";
+}
+
+unsigned link_width_lanes(unsigned set)
+{
+	for (unsigned i = 0; i < WIDTHS; i++) {
+		if (widths[i].width == link_best(set))
+			return widths[i].lanes;
+	}
+	return 0;
+}
+
+double link_gbps(unsigned width, unsigned speed)
+{
+	for (unsigned i = 0; i < SPEEDS; i++) {
+		if (speeds[i].speed == link_best(speed))
+			return link_width_lanes(width) * speeds[i].gbps;
+	}
+	return 0;
+}
