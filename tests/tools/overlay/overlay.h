@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * overlay: stands between a program and the simulated fabric (LD_PRELOAD, before libumad2sim.so) and
+ * makes devices answer what ibsim cannot: other capabilities, values it forgets, silence, errors.
+ *
+ * Environment (docs: the head of rules.c has the grammar):
+ *   IBQOS_OVERLAY_RULES   rules file; read again when it changes (replace it by rename)
+ *   IBQOS_OVERLAY_NET     the net file that ibsim runs, to know which device a MAD is for
+ *   IBQOS_OVERLAY_RECORD  what the subnet manager has set, one line a PortInfo Set
+ *   IBQOS_OVERLAY_ROLE    sm: this process is the subnet manager and writes the record; reader (default)
+ *   IBQOS_OVERLAY_LOG     one line for each Set that this process sends, and the counts at its end
+ *   IBQOS_OVERLAY_SEED    for prob=
+ *   SIM_HOST              the node that this process is attached to, as for libumad2sim.so
+ */
+#ifndef IBQOS_TESTS_OVERLAY_H
+#define IBQOS_TESTS_OVERLAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define MAD_BYTES 256
+#define NODE_CA 1
+#define NODE_SWITCH 2
+#define LID_MAX 0xbfff
+
+/* A test must not pass by a mistake in its own rules: say what is wrong and end the process. */
+__attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt, ...);
+
+/* --- net.c: the fabric as the net file gives it --- */
+
+struct node {
+	char *id, *desc;
+	uint64_t guid;
+	unsigned type, ports;
+	struct port {
+		struct node *peer;
+		unsigned peer_port;
+		int vl_high_limit; /* as last set by the subnet manager; -1: never */
+		char *peer_id;	   /* while loading */
+	} *port;		   /* [0..ports] */
+	struct node *next;
+};
+
+/* Where a MAD went: the device, and the port it came in by (0 for a switch itself). */
+struct place {
+	struct node *node;
+	unsigned port;
+};
+
+struct net {
+	struct node *first, *attach;
+	struct place *lid; /* [0..LID_MAX] as far as known */
+};
+
+void net_load(struct net *net, const char *path, const char *attach);
+struct node *net_by_guid(const struct net *net, uint64_t guid);
+bool net_any_name(const struct net *net, const char *glob);
+bool node_named(const struct node *node, const char *glob);
+/* Follows a directed route from where this process is attached; false where it leaves the net. */
+bool net_walk(const struct net *net, const uint8_t *path, unsigned hops, struct place *place);
+
+/* --- a request on its way, and what was decided for it when it left --- */
+
+enum fate { FATE_ANSWER, FATE_DROP, FATE_TIMEOUT };
+
+struct request {
+	struct request *next;
+	uint32_t tid;
+	uint8_t class, method;
+	uint16_t attr;
+	uint32_t mod;
+	uint16_t dlid;
+	int timeout_ms, retries;
+	bool asked;   /* a Set whose fate was drawn when it left */
+	bool decided; /* a Set that a rule loses or refuses: it left as a Get, the device keeps what it had */
+	enum fate fate;
+	uint16_t status;
+	struct place place; /* node NULL: not known */
+	int length;
+	uint8_t mad[MAD_BYTES];
+};
+
+static inline bool class_is_smp(uint8_t class)
+{
+	return class == 0x01 || class == 0x81;
+}
+/* Where an attribute's data starts in a MAD (IBA 14.2.1, 16.1.1, 15.2.1.1). */
+static inline unsigned data_offset(uint8_t class)
+{
+	return class == 0x03 ? 56 : 64;
+}
+
+/* The port an attribute is about: the port selected by the modifier or data, or the port of entry. */
+unsigned about_port(const struct request *req);
+
+/* --- rules.c --- */
+
+struct rules;
+struct verdict {
+	enum fate fate;
+	uint16_t status;
+	unsigned delay_ms, copies;
+};
+struct rules *rules_load(const char *path, const struct net *net, uint64_t seed);
+void rules_free(struct rules *rules);
+/* What becomes of the answer; sets fields in `data` unless it is NULL (then only the fate is asked for). */
+struct verdict rules_apply(struct rules *rules, const struct request *req, uint8_t *data);
+
+/* --- record.c --- */
+
+struct record {
+	const char *path;
+	bool writer;
+	FILE *in;
+};
+void record_open(struct record *record, const char *path, bool writer);
+/* Takes in what was added since the last call. */
+void record_refresh(struct record *record, struct net *net);
+/* After a PortInfo answer of status 0: learns the LID, records a Set, gives back the VLHighLimit set. */
+void record_portinfo(struct record *record, struct net *net, const struct request *req, uint8_t *data);
+
+#endif
