@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The live source: the fabric that a port of this machine is cabled to. libibnetdisc discovers, our
+ * engine asks; never both at once, since umad2sim hands answers to the last opener.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/ibnetdisc.h>
+
+#include "live.h"
+
+struct live {
+	struct source source;
+	const struct ibqos_ctx *ctx;
+	struct source_options options;
+	char *map;
+	char device[MAD_DEVICE_NAME];
+	int port;
+	live_opener *opener;
+	void *opener_arg;
+	struct mad_engine *engine; /* from the first ask to the next discovery */
+	struct mad_counts before;  /* of the engines that are gone */
+	struct mad_counts total;
+};
+
+static void add_counts(struct mad_counts *sum, const struct mad_counts *more)
+{
+	sum->queries += more->queries;
+	for (int i = 0; i < MAD_OUTCOMES; i++)
+		sum->ended[i] += more->ended[i];
+	sum->sent += more->sent;
+	sum->retried += more->retried;
+	sum->late += more->late;
+	sum->foreign += more->foreign;
+	sum->send_failed += more->send_failed;
+}
+
+static void close_engine(struct live *live)
+{
+	if (!live->engine)
+		return;
+	add_counts(&live->before, mad_engine_counts(live->engine));
+	mad_engine_free(live->engine);
+	live->engine = NULL;
+}
+
+/*
+ * Signals that would interrupt umad_recv(): rdma-core 44's libibnetdisc then frees its fabric twice
+ * (ibnd_discover_fabric(), labels error and error_int). They wait until it has returned; SIGQUIT
+ * still ends the program.
+ */
+static void hold_signals(sigset_t *before)
+{
+	static const int held[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGUSR2};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(held) / sizeof(held[0]); i++)
+		sigaddset(&set, held[i]);
+	pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+/* In libibnetdisc 0 stands for its own default, so no retries at all cannot be said: at least one. */
+static struct ibnd_fabric *find_fabric(struct live *live)
+{
+	const struct mad_limits *limits = &live->options.limits;
+	struct ibnd_config config = {
+		.max_smps = live->options.discover_window ? live->options.discover_window : limits->window,
+		.timeout_ms = limits->timeout_ms,
+		.retries = limits->retries ? limits->retries : 1,
+		.flags = IBND_CONFIG_MLX_EPI,
+	};
+	struct ibnd_fabric *found;
+	sigset_t before;
+
+	hold_signals(&before);
+	found = ibnd_discover_fabric(live->device, live->port, NULL, &config);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return found;
+}
+
+static int live_discover(struct source *source, struct finding_list *findings, struct fabric **fabric)
+{
+	struct live *live = (struct live *)source;
+	struct ibnd_fabric *found;
+	int error;
+
+	close_engine(live);
+	if (ctx_stopped(live->ctx))
+		return -EINTR;
+	found = find_fabric(live);
+	if (ctx_stopped(live->ctx))
+		error = -EINTR;
+	else
+		error = found ? live_convert(live->ctx, found, fabric) : -ENETUNREACH;
+	ibnd_destroy_fabric(found);
+	if (error == 0) {
+		error = live_name_nodes(*fabric, live->map, findings);
+		if (error != 0) {
+			fabric_free(*fabric);
+			*fabric = NULL;
+		}
+	}
+	if (error == -ENETUNREACH)
+		ctx_error(live->ctx,
+			  "no answer from port %s/%d itself: see whether its driver and ib_umad work",
+			  live->device, live->port);
+	else if (error != 0)
+		ctx_error(live->ctx, "discovery through port %s/%d: %s", live->device, live->port,
+			  strerror(-error));
+	return error;
+}
+
+static int open_engine(struct live *live)
+{
+	struct mad_wire *wire;
+	int error = live->opener(live->opener_arg, live->ctx, live->device, live->port, &wire);
+
+	if (error != 0) {
+		ctx_error(live->ctx, "cannot open port %s/%d: %s", live->device, live->port,
+			  strerror(-error));
+		return error;
+	}
+	error = mad_engine_new(live->ctx, wire, &live->options.limits, &live->engine);
+	if (error != 0) {
+		wire->ops->close(wire);
+		ctx_error(live->ctx, "cannot ask through port %s/%d: %s", live->device, live->port,
+			  strerror(-error));
+	}
+	return error;
+}
+
+static int live_ask_all(struct source *source, const struct fabric *fabric, const struct source_asker *asker)
+{
+	struct live *live = (struct live *)source;
+	/* Without an SM nothing vouches for the switches' forwarding tables. */
+	bool directed = live->options.directed || fabric->sm_lid == 0;
+	int error = live->engine ? 0 : open_engine(live);
+
+	if (error != 0) {
+		live_ask_nothing(asker);
+		return error;
+	}
+	error = live_ask(live->engine, fabric, directed, asker);
+	live->total = live->before;
+	add_counts(&live->total, mad_engine_counts(live->engine));
+	return error;
+}
+
+static const struct mad_counts *live_counts(const struct source *source)
+{
+	return &((const struct live *)source)->total;
+}
+
+static void live_close(struct source *source)
+{
+	struct live *live = (struct live *)source;
+
+	mad_engine_free(live->engine);
+	free(live->map);
+	free(live);
+}
+
+static const struct source_ops live_ops = {
+	.discover = live_discover, .ask = live_ask_all, .counts = live_counts, .close = live_close};
+
+int source_live_new(const struct ibqos_ctx *ctx, const struct source_options *options, const char *device,
+		    int port, live_opener *opener, void *arg, struct source **source)
+{
+	struct live *live = calloc(1, sizeof(*live));
+
+	*source = NULL;
+	if (!live)
+		return -ENOMEM;
+	live->source.ops = &live_ops;
+	live->ctx = ctx;
+	live->options = *options;
+	live->options.device = NULL; /* the caller's strings are not kept */
+	live->options.node_name_map = NULL;
+	live->port = port;
+	live->opener = opener;
+	live->opener_arg = arg;
+	snprintf(live->device, sizeof(live->device), "%s", device);
+	if (options->node_name_map) {
+		live->map = strdup(options->node_name_map);
+		if (!live->map) {
+			free(live);
+			return -ENOMEM;
+		}
+	}
+	*source = &live->source;
+	return 0;
+}
+
+static int open_umad(void *arg, const struct ibqos_ctx *ctx, const char *device, int port,
+		     struct mad_wire **wire)
+{
+	(void)arg;
+	return mad_wire_open_umad(ctx, device, port, wire);
+}
+
+/* "mlx5_0/1", or as much of it as was asked for. */
+static char *port_text(const char *device, int port)
+{
+	char *text;
+	int size;
+
+	if (device && port > 0)
+		size = asprintf(&text, "%s/%d", device, port);
+	else if (device)
+		size = asprintf(&text, "%s", device);
+	else
+		size = asprintf(&text, "%d", port);
+	return size < 0 ? NULL : text;
+}
+
+static char *missing_text(const char *device, int port)
+{
+	char *where = port_text(device, port), *text = NULL;
+
+	if (!device && port <= 0)
+		text = strdup("no InfiniBand device");
+	else if (where && asprintf(&text, "no InfiniBand %s %s", port > 0 ? "port" : "device", where) < 0)
+		text = NULL;
+	free(where);
+	return text;
+}
+
+char *live_port_fault(const char *device, int port, const struct mad_port_info *info, int error)
+{
+	char *where, *text = NULL;
+	int size;
+
+	if (error == -ENODEV)
+		return missing_text(device, port);
+	where = info->device[0] ? port_text(info->device, info->port) : port_text(device, port);
+	if (!where)
+		return NULL;
+	if (error == -EPROTONOSUPPORT)
+		size = asprintf(&text, "port %s: link layer is %s, not InfiniBand", where, info->link_layer);
+	else if (error == -ENETDOWN)
+		size = asprintf(&text, "port %s: link is down", where);
+	else
+		size = asprintf(&text, "port %s: %s", where, strerror(-error));
+	free(where);
+	return size < 0 ? NULL : text;
+}
+
+int source_open_live(const struct ibqos_ctx *ctx, const struct source_options *options,
+		     struct source **source)
+{
+	struct mad_port_info info = {0};
+	int error = mad_port_check(options->device, options->port, &info);
+	char *fault;
+
+	*source = NULL;
+	if (error != 0) {
+		fault = live_port_fault(options->device, options->port, &info, error);
+		ctx_error(ctx, "%s", fault ? fault : "out of memory");
+		free(fault);
+		return error;
+	}
+	error = source_live_new(ctx, options, info.device, info.port, open_umad, NULL, source);
+	if (error != 0)
+		ctx_error(ctx, "port %s/%d: %s", info.device, info.port, strerror(-error));
+	return error;
+}
