@@ -15,7 +15,7 @@
 /* What a link runs and what it could, from both ends. */
 struct link_view {
 	struct link_state a, b;
-	unsigned width, speed;		       /* active; 0: not known */
+	unsigned width, speed;                 /* active; 0: not known */
 	unsigned best_width, best_speed;       /* that both support; 0: none in common */
 	unsigned enabled_width, enabled_speed; /* that both have enabled */
 };
@@ -24,7 +24,8 @@ struct link_view {
  * An end whose vendor attribute 0xff90 was not asked or not answered tells QDR for FDR10: the
  * other end knows better.
  */
-static void mend_fdr10(const struct fabric_port *port, struct link_state *state, const struct link_state *peer)
+static void mend_fdr10(const struct fabric_port *port, struct link_state *state,
+		       const struct link_state *peer)
 {
 	if (!port->has_ext && state->speed_active == LINK_QDR && peer->speed_active == LINK_FDR10)
 		state->speed_active = LINK_FDR10;
@@ -50,8 +51,8 @@ static void view_link(const struct fabric *fabric, const struct fabric_link *lin
 	view->enabled_speed = link_best(a->speed_enabled & b->speed_enabled);
 }
 
-static struct finding *add(const struct fabric *fabric, const struct fabric_link *link, enum finding_code code,
-			   struct finding_list *findings)
+static struct finding *add(const struct fabric *fabric, const struct fabric_link *link,
+			   enum finding_code code, struct finding_list *findings)
 {
 	struct finding *f = finding_add(findings, code);
 
@@ -77,8 +78,14 @@ static const char *state_name(unsigned state)
 /* PortInfo:PortPhysicalState, IBA 14.2.5.6 */
 static const char *phys_state_name(unsigned state)
 {
-	static const char *const names[] = {NULL, "Sleep", "Polling", "Disabled", "PortConfigurationTraining",
-					    "LinkUp", "LinkErrorRecovery", "PhyTest"};
+	static const char *const names[] = {NULL,
+					    "Sleep",
+					    "Polling",
+					    "Disabled",
+					    "PortConfigurationTraining",
+					    "LinkUp",
+					    "LinkErrorRecovery",
+					    "PhyTest"};
 
 	return state > 0 && state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
 }
@@ -92,8 +99,10 @@ static void set_states(char **member, const struct fabric_port *a, const struct 
 		finding_set(member, "%s here, %s at the other end", name(get(a)), name(get(b)));
 }
 
-/* A link found up that one end no longer calls so: it failed or is being repaired, so nothing else is valid. */
-static void add_not_up(const struct fabric *fabric, const struct fabric_link *link, struct finding_list *findings)
+/* A link found up that one end no longer calls so: it failed or is being repaired, so nothing else is valid.
+ */
+static void add_not_up(const struct fabric *fabric, const struct fabric_link *link,
+		       struct finding_list *findings)
 {
 	struct finding *f = add(fabric, link, FINDING_LINK_NOT_ACTIVE, findings);
 
@@ -104,7 +113,8 @@ static void add_not_up(const struct fabric *fabric, const struct fabric_link *li
 	finding_set(&f->detail, "width and speed were not judged");
 }
 
-static void check_active(const struct fabric *fabric, const struct fabric_link *link, struct finding_list *findings)
+static void check_active(const struct fabric *fabric, const struct fabric_link *link,
+			 struct finding_list *findings)
 {
 	const struct fabric_port *a = &fabric->ports[link->a], *b = &fabric->ports[link->b];
 	struct finding *f;
@@ -117,8 +127,8 @@ static void check_active(const struct fabric *fabric, const struct fabric_link *
 	set_states(&f->got, a, b, fabric_port_state, state_name);
 }
 
-static void add_undecoded(const struct fabric *fabric, const struct fabric_link *link, const struct link_view *view,
-			  bool width, struct finding_list *findings)
+static void add_undecoded(const struct fabric *fabric, const struct fabric_link *link,
+			  const struct link_view *view, bool width, struct finding_list *findings)
 {
 	struct finding *f = add(fabric, link, FINDING_LINK_UNDECODED, findings);
 	unsigned active = width ? view->width : view->speed;
@@ -129,7 +139,8 @@ static void add_undecoded(const struct fabric *fabric, const struct fabric_link 
 		    width ? view->b.raw_width_active : view->b.raw_speed_active);
 	if (active)
 		finding_set(&f->detail, "the ends support no %s in common: 0x%x here, 0x%x at the other end",
-			    width ? "width" : "speed", width ? view->a.width_supported : view->a.speed_supported,
+			    width ? "width" : "speed",
+			    width ? view->a.width_supported : view->a.speed_supported,
 			    width ? view->b.width_supported : view->b.speed_supported);
 }
 
@@ -151,12 +162,15 @@ static void format_why(const struct link_view *view, bool width, char *text, siz
 static void add_low(const struct fabric *fabric, const struct fabric_link *link, const struct link_view *view,
 		    bool width, struct finding_list *findings)
 {
-	double can = link_gbps(view->best_width, view->best_speed), does = link_gbps(view->width, view->speed);
-	struct finding *f = add(fabric, link, width ? FINDING_LINK_WIDTH_LOW : FINDING_LINK_SPEED_LOW, findings);
+	double can = link_gbps(view->best_width, view->best_speed),
+	       does = link_gbps(view->width, view->speed);
+	struct finding *f =
+		add(fabric, link, width ? FINDING_LINK_WIDTH_LOW : FINDING_LINK_SPEED_LOW, findings);
 	char why[128];
 
 	finding_set(&f->what, width ? "width" : "speed");
-	finding_set(&f->wanted, "%s", width ? link_width_name(view->best_width) : link_speed_name(view->best_speed));
+	finding_set(&f->wanted, "%s",
+		    width ? link_width_name(view->best_width) : link_speed_name(view->best_speed));
 	finding_set(&f->got, "%s", width ? link_width_name(view->width) : link_speed_name(view->speed));
 	format_why(view, width, why, sizeof(why));
 	finding_set(&f->detail, "%.4g of %.4g Gb/s, %.4g lost%s", does, can, can - does, why);
@@ -164,8 +178,8 @@ static void add_low(const struct fabric *fabric, const struct fabric_link *link,
 }
 
 /* True if the link was judged in full. */
-static bool check_link(const struct fabric *fabric, const struct fabric_link *link, struct finding_list *findings,
-		       bool *slow)
+static bool check_link(const struct fabric *fabric, const struct fabric_link *link,
+		       struct finding_list *findings, bool *slow)
 {
 	struct link_view view;
 	bool width_known, speed_known;
@@ -193,7 +207,8 @@ static bool check_link(const struct fabric *fabric, const struct fabric_link *li
 
 static bool is_up(const struct fabric_port *port)
 {
-	return fabric_port_phys_state(port) == FABRIC_PHYS_LINK_UP && fabric_port_state(port) != FABRIC_STATE_DOWN;
+	return fabric_port_phys_state(port) == FABRIC_PHYS_LINK_UP &&
+	       fabric_port_state(port) != FABRIC_STATE_DOWN;
 }
 
 void audit_links(const struct fabric *fabric, struct finding_list *findings, struct audit_result *result)

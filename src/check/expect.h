@@ -25,18 +25,19 @@ void expect_init(struct expect *expect, const struct qos_config *config);
 /* Whether OpenSM programs a port, as far as discovery can tell. */
 enum expect_scope {
 	EXPECT_PROGRAMMED,
-	EXPECT_DOWN,	  /* left alone */
+	EXPECT_DOWN,      /* left alone */
 	EXPECT_BASE_PORT, /* port 0 of a switch without enhanced port 0: left alone */
-	EXPECT_UNSURE,	  /* port 0 of a switch whose SwitchInfo was not answered */
+	EXPECT_UNSURE,    /* port 0 of a switch whose SwitchInfo was not answered */
 };
 
 /* What there is to ask about one port and what decides the answers. All zero where not programmed. */
 struct expect_port {
-	uint8_t type;	    /* enum qos_port_type */
-	uint8_t oper_vls;   /* code */
-	uint8_t low_cap;    /* entries; 0: no such table */
+	uint8_t type;     /* enum qos_port_type */
+	uint8_t oper_vls; /* code */
+	uint8_t low_cap;  /* entries; 0: no such table */
 	uint8_t high_cap;
-	uint16_t in_ports;  /* SL2VL tables: one an in-port from 0; 1 for a port that is none of a switch's; 0: none */
+	uint16_t in_ports; /* SL2VL tables: one an in-port from 0; 1 for a port that is none of a switch's; 0:
+			      none */
 	bool has_high_limit;
 	uint8_t high_limit;
 };

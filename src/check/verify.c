@@ -159,9 +159,9 @@ static unsigned port_steps(const struct verify *v, uint32_t port)
 
 static enum verify_item item_of(uint16_t attribute)
 {
-	return attribute == MAD_PORT_INFO ? VERIFY_PORT_INFO :
-	       attribute == MAD_SL2VL	  ? VERIFY_SL2VL :
-					    VERIFY_VLARB;
+	return attribute == MAD_PORT_INFO ? VERIFY_PORT_INFO
+	       : attribute == MAD_SL2VL   ? VERIFY_SL2VL
+					  : VERIFY_VLARB;
 }
 
 /* The next query to an agent, counted as asked. */
@@ -170,8 +170,8 @@ static bool next_query(struct verify *v, struct agent_state *agent, struct sourc
 	for (; agent->at < agent->end; agent->at++, agent->step = 0) {
 		while (agent->step < port_steps(v, agent->at)) {
 			unsigned step = agent->step++;
-			bool ask = v->pass == VERIFY_PORT_INFO ? port_info_query(v, agent->at, step, query) :
-								 table_query(v, agent->at, step, query);
+			bool ask = v->pass == VERIFY_PORT_INFO ? port_info_query(v, agent->at, step, query)
+							       : table_query(v, agent->at, step, query);
 
 			if (!ask)
 				continue;

@@ -17,8 +17,8 @@
 /* What a port holds otherwise than it should: made at its first difference. */
 struct port_diff {
 	uint8_t in_ports[VERIFY_IN_PORTS / 8]; /* bits: SL2VL tables that differ */
-	uint16_t first_in;		       /* the lowest of them, whose table `sl2vl` is */
-	bool unlike;			       /* the tables that differ are not all alike */
+	uint16_t first_in;                     /* the lowest of them, whose table `sl2vl` is */
+	bool unlike;                           /* the tables that differ are not all alike */
 	uint8_t sl2vl[QOS_SL2VL_WIRE];
 	uint8_t *vlarb[QOS_VLARB_BLOCKS]; /* blocks that differ, 2 bytes an entry */
 };
@@ -26,10 +26,10 @@ struct port_diff {
 enum port_flag {
 	PORT_IN_SCOPE = 1 << 0, /* it can be asked about */
 	PORT_SELECTED = 1 << 1, /* asked about in this run */
-	PORT_ASKED = 1 << 2,	/* in this run or an earlier one: its state below counts */
+	PORT_ASKED = 1 << 2,    /* in this run or an earlier one: its state below counts */
 	PORT_EXCLUDED = 1 << 3, /* OpenSM does not program it */
-	PORT_UNSURE = 1 << 4,	/* not known whether it does */
-	PORT_SL2VL = 1 << 5,	/* the following: differs there */
+	PORT_UNSURE = 1 << 4,   /* not known whether it does */
+	PORT_SL2VL = 1 << 5,    /* the following: differs there */
 	PORT_VLARB = 1 << 6,
 	PORT_HIGH_LIMIT = 1 << 7,
 	PORT_DIFFERS = PORT_SL2VL | PORT_VLARB | PORT_HIGH_LIMIT,
@@ -40,8 +40,8 @@ struct port_state {
 	struct expect_port expect;
 	uint8_t flags;
 	uint8_t high_limit_got;
-	uint8_t tries;	       /* most MADs sent for a query that was not answered */
-	uint8_t vlarb_blocks; /* bits: blocks that differ */
+	uint8_t tries;         /* most MADs sent for a query that was not answered */
+	uint8_t vlarb_blocks;  /* bits: blocks that differ */
 	uint16_t sl2vl_differ; /* tables that differ */
 	uint16_t asked[VERIFY_ITEMS];
 	uint16_t ended[VERIFY_ITEMS][MAD_OUTCOMES];
@@ -50,10 +50,10 @@ struct port_state {
 
 /* A management agent and how far the ports behind it are asked. */
 struct agent_state {
-	uint32_t agent;	      /* port index: where it is asked */
-	uint32_t first, end;  /* port indexes that it answers for */
-	uint32_t at;	      /* the port that is being asked about */
-	unsigned step;	      /* the next query for it */
+	uint32_t agent;      /* port index: where it is asked */
+	uint32_t first, end; /* port indexes that it answers for */
+	uint32_t at;         /* the port that is being asked about */
+	unsigned step;       /* the next query for it */
 };
 
 struct verify {
@@ -68,7 +68,7 @@ struct verify {
 
 	/* of a pass: the agents that it asks, as source_ask() wants them */
 	enum verify_item pass; /* VERIFY_PORT_INFO, or VERIFY_SL2VL for all tables */
-	uint32_t *run;	       /* index into agents */
+	uint32_t *run;         /* index into agents */
 	uint32_t *run_agents;  /* their port index */
 	uint32_t run_count;
 	int error; /* of an answer that could not be kept */

@@ -52,8 +52,8 @@ static void detail_sl2vl(struct finding *f, const struct port_state *state)
 	if (state->sl2vl_differ == asked && !state->diff->unlike)
 		return;
 	if (answered < asked)
-		finding_set(&f->detail, "%u of %u in-ports differ%s, %u did not answer", state->sl2vl_differ, asked,
-			    unlike, asked - answered);
+		finding_set(&f->detail, "%u of %u in-ports differ%s, %u did not answer", state->sl2vl_differ,
+			    asked, unlike, asked - answered);
 	else
 		finding_set(&f->detail, "%u of %u in-ports differ%s", state->sl2vl_differ, asked, unlike);
 }
@@ -87,7 +87,8 @@ struct vlarb_text {
 	unsigned count, first; /* entries, and where in the table they begin */
 };
 
-static void add_block(const struct verify *v, const struct port_state *state, unsigned block, struct vlarb_text *t)
+static void add_block(const struct verify *v, const struct port_state *state, unsigned block,
+		      struct vlarb_text *t)
 {
 	struct qos_vlarb_entry wanted[QOS_VLARB_BLOCK], got[QOS_VLARB_BLOCK];
 	unsigned length = expect_vlarb(&v->expect, &state->expect, block, wanted), i;
@@ -166,7 +167,8 @@ static void add_unsure(const struct verify *v, uint32_t port, struct finding_lis
 
 static const char *why_not_asked(const struct verify *v)
 {
-	return v->stopped ? "not asked, as the run was stopped" : "not asked, as the device had stopped answering";
+	return v->stopped ? "not asked, as the run was stopped"
+			  : "not asked, as the device had stopped answering";
 }
 
 /* Queries for one item that failed; with silent, only those that the device answered, with a refusal. */
@@ -184,8 +186,8 @@ static void add_failed(const struct verify *v, uint32_t port, enum verify_item i
 	place_port(f, v->fabric, port);
 	finding_set(&f->what, "%s", verify_item_name(item));
 	if (state->asked[item] > 1)
-		finding_set(&f->what, "%s, %u of %u queries", verify_item_name(item), refused + timed_out + not_asked,
-			    state->asked[item]);
+		finding_set(&f->what, "%s, %u of %u queries", verify_item_name(item),
+			    refused + timed_out + not_asked, state->asked[item]);
 	if (refused)
 		finding_set(&f->detail, "answered with MAD status 0x%04x", state->status[item]);
 	else if (timed_out)
@@ -226,7 +228,8 @@ static bool add_silent(const struct verify *v, const struct agent_state *agent, 
 	uint32_t i;
 
 	for (i = agent->first; i < agent->end; i++) {
-		heard += verify_port_ended(&v->ports[i], MAD_ANSWERED) + verify_port_ended(&v->ports[i], MAD_STATUS);
+		heard += verify_port_ended(&v->ports[i], MAD_ANSWERED) +
+			 verify_port_ended(&v->ports[i], MAD_STATUS);
 		timed_out += verify_port_ended(&v->ports[i], MAD_TIMED_OUT);
 		not_asked += verify_port_ended(&v->ports[i], MAD_NOT_ASKED);
 	}
@@ -253,7 +256,8 @@ static void add_link(const struct verify *v, const struct fabric_link *link, str
 	place_port(f, v->fabric, link->a);
 	finding_set(&f->what, "OperationalVLs");
 	finding_set(&f->wanted, "the same at both ends");
-	finding_set(&f->got, "%u here, %u at the other end", qos_vls_of_code(fabric_port_oper_vls(&ports[link->a])),
+	finding_set(&f->got, "%u here, %u at the other end",
+		    qos_vls_of_code(fabric_port_oper_vls(&ports[link->a])),
 		    qos_vls_of_code(fabric_port_oper_vls(&ports[link->b])));
 }
 

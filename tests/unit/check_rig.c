@@ -94,7 +94,8 @@ static struct fabric *make_fabric(const struct rig_options *o)
 
 	assert_non_null(fabric);
 	/* not in the order of GUIDs */
-	spine = add_switch(fabric, "spine", RIG_SPINE, RIG_SPINE_PORTS, !o->no_spine_switch_info, false, &to_spine);
+	spine = add_switch(fabric, "spine", RIG_SPINE, RIG_SPINE_PORTS, !o->no_spine_switch_info, false,
+			   &to_spine);
 	leaf = add_switch(fabric, "leaf", RIG_LEAF, RIG_LEAF_PORTS, true, true, &to_leaf);
 	port = with(o->host, 11, host_caps);
 	gpu_1 = add_end(fabric, "gpu-1", RIG_GPU_1, FABRIC_CA, &port, &here);
@@ -166,8 +167,8 @@ static void set_sl2vl(struct rig_device *device, unsigned in, const struct qos_s
 }
 
 /* vlarb_update_table_block() */
-static void set_vlarb(struct rig_device *device, unsigned block, const struct qos_vlarb *table, unsigned first,
-		      unsigned length)
+static void set_vlarb(struct rig_device *device, unsigned block, const struct qos_vlarb *table,
+		      unsigned first, unsigned length)
 {
 	unsigned mask = mask_of(device->info), i;
 

@@ -43,13 +43,13 @@ struct rig {
 
 /* What a rig is made of; NULL or zero members: plain. */
 struct rig_options {
-	struct image_port isl;	   /* leaf[5]-spine[1] and leaf[6]-spine[2] */
-	struct image_port host;	   /* gpu-1 and its switch port */
-	struct image_port router;  /* and its switch port */
-	struct image_port port0;   /* of leaf */
+	struct image_port isl;    /* leaf[5]-spine[1] and leaf[6]-spine[2] */
+	struct image_port host;   /* gpu-1 and its switch port */
+	struct image_port router; /* and its switch port */
+	struct image_port port0;  /* of leaf */
 	bool no_leaf_sl_map, no_host_sl_map;
 	bool no_spine_switch_info;
-	bool no_spine_port2_info;  /* spine[2] gave no PortInfo at discovery */
+	bool no_spine_port2_info; /* spine[2] gave no PortInfo at discovery */
 };
 
 /* The four kinds of port get tables that differ in every key. */

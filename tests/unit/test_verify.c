@@ -11,8 +11,8 @@
 
 #include "check_rig.h"
 
-static void assert_place(const struct finding *f, uint64_t guid, int port, const char *name, uint64_t peer_guid,
-			 int peer_port, const char *peer_name)
+static void assert_place(const struct finding *f, uint64_t guid, int port, const char *name,
+			 uint64_t peer_guid, int peer_port, const char *peer_name)
 {
 	assert_non_null(f);
 	assert_int_equal(f->guid, guid);
@@ -50,12 +50,16 @@ static void test_clean_fabric_and_what_was_asked(void **state)
 	assert_int_equal(result->coverage[VERIFY_PORT_INFO].asked, 7 + 5 + 4);
 	assert_int_equal(result->coverage[VERIFY_SL2VL].asked, 6 * 7 + 3 * 5 + 4);
 	assert_int_equal(result->coverage[VERIFY_VLARB].asked, 13 * 2);
-	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, SCRIPT_ANY, 0, SCRIPT_ANY), 16 + 61 + 26);
+	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, SCRIPT_ANY, 0, SCRIPT_ANY),
+			 16 + 61 + 26);
 	/* nothing of the down port and the base port but PortInfo */
-	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, rig_port(&rig, RIG_LEAF, 4), 0, SCRIPT_ANY), 1);
-	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, rig_port(&rig, RIG_SPINE, 0), 0, SCRIPT_ANY), 1);
+	assert_int_equal(
+		script_source_asked(rig.source, SCRIPT_ANY, rig_port(&rig, RIG_LEAF, 4), 0, SCRIPT_ANY), 1);
+	assert_int_equal(
+		script_source_asked(rig.source, SCRIPT_ANY, rig_port(&rig, RIG_SPINE, 0), 0, SCRIPT_ANY), 1);
 	/* ports of an adapter that lead nowhere are not of this fabric */
-	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, rig_port(&rig, RIG_GPU_1, 2), 0, SCRIPT_ANY), 0);
+	assert_int_equal(
+		script_source_asked(rig.source, SCRIPT_ANY, rig_port(&rig, RIG_GPU_1, 2), 0, SCRIPT_ANY), 0);
 	rig_free(&rig);
 }
 
@@ -114,8 +118,8 @@ static void test_every_sl2vl_entry_is_compared(void **state)
 	static const struct {
 		uint64_t guid;
 		unsigned number, in_ports;
-	} ports[] = {{RIG_LEAF, 0, 7}, {RIG_LEAF, 1, 7}, {RIG_LEAF, 6, 7}, {RIG_SPINE, 3, 5}, {RIG_GPU_1, 1, 1},
-		     {RIG_ROUTER, 1, 1}};
+	} ports[] = {{RIG_LEAF, 0, 7},  {RIG_LEAF, 1, 7},  {RIG_LEAF, 6, 7},
+		     {RIG_SPINE, 3, 5}, {RIG_GPU_1, 1, 1}, {RIG_ROUTER, 1, 1}};
 	const struct finding *f;
 	char what[64];
 	struct rig rig;
@@ -136,8 +140,8 @@ static void test_every_sl2vl_entry_is_compared(void **state)
 				assert_int_equal(f->guid, ports[i].guid);
 				assert_int_equal(f->port, ports[i].number);
 				assert_int_equal(verify_result(rig.verify)->ports_differ, 1);
-				assert_true(verify_port_differs(rig.verify,
-								rig_port(&rig, ports[i].guid, ports[i].number)));
+				assert_true(verify_port_differs(
+					rig.verify, rig_port(&rig, ports[i].guid, ports[i].number)));
 				snprintf(what, sizeof(what), "SL2VL, in-port %u", in);
 				assert_string_equal(f->what, ports[i].in_ports == 1 ? "SL2VL" : what);
 			}
@@ -202,7 +206,8 @@ static void test_enhanced_port_0(void **state)
 	f = rig_only(&rig, FINDING_SL2VL_DIFFERS);
 	assert_int_equal(f->port, 0);
 	assert_string_equal(f->what, "SL2VL, in-port 0");
-	assert_string_equal(f->wanted, "1,3,5,7,1,3,5,0,2,4,6,0,2,4,6,15"); /* sw0: (2 * sl + 1) % 15, modulo 8 */
+	assert_string_equal(f->wanted,
+			    "1,3,5,7,1,3,5,0,2,4,6,0,2,4,6,15"); /* sw0: (2 * sl + 1) % 15, modulo 8 */
 	rig_program(&rig);
 	memcpy(device->sl2vl[4], device->sl2vl[0], 8);
 	rig_verify(&rig);
@@ -217,7 +222,8 @@ static void test_every_vlarb_entry_is_compared(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_make(&rig, &(struct rig_options){.isl = {.vl_cap = 5, .oper_vls = 5, .low_cap = 48, .high_cap = 35}});
+	rig_make(&rig,
+		 &(struct rig_options){.isl = {.vl_cap = 5, .oper_vls = 5, .low_cap = 48, .high_cap = 35}});
 	for (unsigned block = 0; block < QOS_VLARB_BLOCKS; block++) {
 		for (unsigned i = 0; i < 2 * QOS_VLARB_BLOCK; i++) {
 			uint8_t *byte = &rig_device(&rig, RIG_SPINE, 1)->vlarb[block][i];
@@ -301,7 +307,10 @@ static void test_high_limit(void **state)
 		uint64_t guid;
 		unsigned number;
 		const char *wanted;
-	} ports[] = {{RIG_LEAF, 0, "11"}, {RIG_LEAF, 2, "21"}, {RIG_SPINE, 3, "21"}, {RIG_GPU_2, 1, "1"},
+	} ports[] = {{RIG_LEAF, 0, "11"},
+		     {RIG_LEAF, 2, "21"},
+		     {RIG_SPINE, 3, "21"},
+		     {RIG_GPU_2, 1, "1"},
 		     {RIG_ROUTER, 1, "31"}};
 	const struct finding *f;
 	struct rig rig;
@@ -385,9 +394,11 @@ static void test_fresh_port_info_decides(void **state)
 	assert_clean(&rig);
 	assert_int_equal(verify_result(rig.verify)->ports, 13); /* one fewer, one more */
 	assert_int_equal(verify_result(rig.verify)->ports_excluded, 3);
-	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, rig_port(&rig, RIG_LEAF, 2), MAD_SL2VL, SCRIPT_ANY),
+	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, rig_port(&rig, RIG_LEAF, 2), MAD_SL2VL,
+					     SCRIPT_ANY),
 			 0);
-	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, rig_port(&rig, RIG_LEAF, 4), MAD_SL2VL, SCRIPT_ANY),
+	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, rig_port(&rig, RIG_LEAF, 4), MAD_SL2VL,
+					     SCRIPT_ANY),
 			 7);
 	rig_free(&rig);
 }
@@ -421,7 +432,8 @@ static void test_again_only_what_differs(void **state)
 	assert_memory_equal(result->coverage, before.coverage, sizeof(before.coverage));
 	assert_int_equal(result->ports, before.ports);
 	assert_int_equal(result->ports_excluded, before.ports_excluded);
-	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, SCRIPT_ANY, 0, SCRIPT_ANY), (1 + 7 + 2) + (1 + 1 + 2));
+	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, SCRIPT_ANY, 0, SCRIPT_ANY),
+			 (1 + 7 + 2) + (1 + 1 + 2));
 	assert_false(verify_port_differs(rig.verify, rig_port(&rig, RIG_GPU_1, 1)));
 	assert_true(verify_port_differs(rig.verify, rig_port(&rig, RIG_LEAF, 5)));
 

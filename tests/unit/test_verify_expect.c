@@ -150,7 +150,8 @@ static void test_no_sl_map(void **state)
 	/* a switch has the bit at port 0, so spine has it and leaf has not, whatever their ports say */
 	assert_int_equal(expect_at(&rig, &expect, RIG_LEAF, 1, EXPECT_PROGRAMMED).in_ports, 0);
 	assert_int_equal(expect_at(&rig, &expect, RIG_LEAF, 0, EXPECT_PROGRAMMED).in_ports, 0);
-	assert_int_equal(expect_at(&rig, &expect, RIG_SPINE, 1, EXPECT_PROGRAMMED).in_ports, RIG_SPINE_PORTS + 1);
+	assert_int_equal(expect_at(&rig, &expect, RIG_SPINE, 1, EXPECT_PROGRAMMED).in_ports,
+			 RIG_SPINE_PORTS + 1);
 	assert_int_equal(expect_at(&rig, &expect, RIG_GPU_1, 1, EXPECT_PROGRAMMED).in_ports, 0);
 	assert_int_equal(expect_at(&rig, &expect, RIG_GPU_2, 1, EXPECT_PROGRAMMED).in_ports, 1);
 	rig_free(&rig);
@@ -181,7 +182,7 @@ static void test_vlarb_lengths_by_cap(void **state)
 		unsigned low, high;
 		unsigned length[QOS_VLARB_BLOCKS];
 	} cases[] = {
-		{8, 2, {8, 0, 2, 0}},	   {31, 32, {31, 0, 32, 0}}, {33, 63, {32, 1, 32, 31}},
+		{8, 2, {8, 0, 2, 0}},      {31, 32, {31, 0, 32, 0}}, {33, 63, {32, 1, 32, 31}},
 		{48, 16, {32, 16, 16, 0}}, {64, 40, {32, 0, 32, 8}},
 	};
 	struct qos_vlarb_entry block[QOS_VLARB_BLOCK];
@@ -208,7 +209,8 @@ static void test_vlarb_takes_low_and_high_of_the_kind(void **state)
 	struct rig rig;
 
 	(void)state;
-	rig_make(&rig, &(struct rig_options){.host = {.vl_cap = 4, .oper_vls = 3, .low_cap = 40, .high_cap = 40}});
+	rig_make(&rig,
+		 &(struct rig_options){.host = {.vl_cap = 4, .oper_vls = 3, .low_cap = 40, .high_cap = 40}});
 	rig.config.of[QOS_PORT_CA].low.entry[1] = (struct qos_vlarb_entry){6, 61};
 	rig.config.of[QOS_PORT_CA].low.entry[33] = (struct qos_vlarb_entry){7, 62};
 	rig.config.of[QOS_PORT_CA].high.entry[1] = (struct qos_vlarb_entry){14, 63};
