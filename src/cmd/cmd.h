@@ -67,6 +67,7 @@ struct cmd_session {
 	char *buffer; /* what goes to --output, replaced whole at the end */
 	size_t buffer_size;
 	enum ibqos_exit least; /* the exit code is never better than this */
+	double seconds;	       /* that session_verify() asked */
 };
 
 /* Starts the report. False, with a message, if it cannot. */
@@ -78,7 +79,9 @@ __attribute__((format(printf, 2, 3))) void session_fail(struct cmd_session *s, c
 /* Sorts and reports the findings, ends the report, writes --output, frees, and gives the exit code. */
 enum ibqos_exit session_end(struct cmd_session *s);
 
-/* Coverage as a section: what was asked, answered, failed. */
+/* Reads every port and compares. True if there is a result, even a partial one; session_fail() has said what broke. */
+bool session_verify(struct cmd_session *s, const struct qos_config *config, struct verify **verify);
+/* Coverage: what was asked, answered, failed. */
 void session_coverage(struct cmd_session *s, const struct verify_result *result);
 /* Number of nodes, ports and links found, as fields. */
 void session_fabric_fields(struct cmd_session *s);

@@ -76,13 +76,8 @@ static void report_differences(struct cmd_session *s, const struct plan *plan)
 {
 	struct finding_list found = {0};
 	struct verify *verify = NULL;
-	int error = verify_new(s->ctx, s->fabric, &plan->config, &verify);
 
-	if (error == 0)
-		error = verify_run(verify, s->source, false);
-	if (error != 0 && error != -EINTR)
-		session_fail(s, "cannot read the ports: %s", strerror(-error));
-	if (verify) {
+	if (session_verify(s, &plan->config, &verify)) {
 		const struct verify_result *result = verify_result(verify);
 
 		report_section(s->report, "ports_today", "ports today");

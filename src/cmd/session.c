@@ -119,6 +119,20 @@ void session_fabric_fields(struct cmd_session *s)
 	report_section_end(s->report);
 }
 
+/* Verifies, and keeps how long the questions took; says what went wrong. The result may be partial. */
+bool session_verify(struct cmd_session *s, const struct qos_config *config, struct verify **verify)
+{
+	int error = verify_new(s->ctx, s->fabric, config, verify);
+	uint64_t start = clock_ns();
+
+	if (error == 0)
+		error = verify_run(*verify, s->source, false);
+	s->seconds = (double)(clock_ns() - start) / 1e9;
+	if (error != 0 && error != -EINTR) /* a signal is told at the end */
+		session_fail(s, "cannot read the ports: %s", strerror(-error));
+	return *verify != NULL;
+}
+
 void session_coverage(struct cmd_session *s, const struct verify_result *result)
 {
 	static const struct report_column columns[] = {
@@ -150,5 +164,8 @@ void session_coverage(struct cmd_session *s, const struct verify_result *result)
 	report_number(s->report, "late", "late answers dropped", counts->late);
 	report_number(s->report, "foreign", "foreign answers dropped", counts->foreign);
 	report_number(s->report, "send_failed", "could not be sent", counts->send_failed);
+	report_number(s->report, "answered", NULL, counts->ended[MAD_ANSWERED]);
+	if (s->seconds > 0)
+		report_real(s->report, "seconds", NULL, s->seconds, 6, "s"); /* of asking; not in text, which is the same each time */
 	report_section_end(s->report);
 }

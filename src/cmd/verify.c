@@ -28,13 +28,8 @@ static const struct argp argp = {
 static void verify_fabric(struct cmd_session *s, const struct plan *plan)
 {
 	struct verify *verify = NULL;
-	int error = verify_new(s->ctx, s->fabric, &plan->config, &verify);
 
-	if (error == 0)
-		error = verify_run(verify, s->source, false);
-	if (error != 0 && error != -EINTR)
-		session_fail(s, "cannot read the ports: %s", strerror(-error));
-	if (verify) {
+	if (session_verify(s, &plan->config, &verify)) {
 		const struct verify_result *result = verify_result(verify);
 
 		report_section(s->report, "ports", "ports");
