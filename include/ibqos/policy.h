@@ -81,7 +81,8 @@ struct plan {
 /*
  * Compiles a policy for a fabric: same input, same bytes. Reads OpenSM's two files (the only I/O
  * here). Refusals (more classes than VLs, tables too small, links where folding would merge two
- * classes, torus-2QoS and its like in opensm.conf) are critical findings; *plan is then NULL.
+ * classes, torus-2QoS and its like in opensm.conf) are critical findings, a fabric without active
+ * links is an unknown one; *plan is then NULL and 0 is returned.
  * allow_drop: `unused_sls: drop` is accepted. The policy must outlive the plan.
  */
 int plan_make(const struct policy *policy, const struct fabric *fabric, bool allow_drop, struct finding_list *findings,
@@ -90,7 +91,8 @@ void plan_free(struct plan *plan);
 
 /*
  * The pure part: tables for `class_count` classes with VLs already given, for VLArb tables of
- * `cap` entries and packets of `mtu` bytes. 0; -ENOSPC: cap too small for one entry a class.
+ * `cap` entries (of which at most one block of 32 is used) and packets of `mtu` bytes. 0; -ENOSPC:
+ * cap too small for one entry a class; -EINVAL: not an IB MTU, no class, more than 15 or a VL above 14.
  */
 int plan_tables(const struct policy *policy, const unsigned *vl_of_class, unsigned cap, unsigned mtu,
 		struct qos_tables *tables);

@@ -44,11 +44,11 @@ static void normalise(const struct policy *policy, double *share)
 
 /*
  * A high table that sends nothing: every VL with weight 0, which IBA has the arbiter skip. It
- * must be written out: with the key missing, or of no entries, OpenSM falls back to a table with
- * VL 0 in it (osm_base.h: OSM_DEFAULT_QOS_VLARB_HIGH "0:4,..."), and VL 0 would then take every
- * second packet. VL 1 is named even where there is no class on it: OpenSM forgets to repeat a Set
- * that failed when the wanted block is all zero, since its cache is zeroed for that very purpose
- * (osm_qos.c:185-190).
+ * must be written out: with the key missing OpenSM takes a table with VL 0 in it (osm_base.h:
+ * OSM_DEFAULT_QOS_VLARB_HIGH "0:4,..."), and VL 0 would then have every second packet. VL 1 is
+ * named even where there is no class on it: OpenSM never repeats a Set that failed when the wanted
+ * block is all zero, since it marks a failed block by zeroing its copy (osm_qos.c:190-195). On
+ * ports that run a single VL it folds to VL 0.
  */
 static void silent_high(size_t class_count, unsigned entries, struct qos_vlarb *high)
 {

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the parts of plan_make() share.
+ */
+#ifndef IBQOS_POLICY_PLAN_H
+#define IBQOS_POLICY_PLAN_H
+
+#include "ibqos/policy.h"
+
+/* What the links that carry traffic have in common. */
+struct plan_links {
+	uint32_t ports; /* active ports on such links */
+	unsigned vls;   /* the least OperationalVLs of them */
+	unsigned cap;   /* the smallest VLArb table */
+	unsigned mtu;   /* the largest NeighborMTU */
+};
+
+/*
+ * Looks at all active host and switch-to-switch links; links of SHARP aggregation nodes and of
+ * routers do not count.
+ */
+void plan_survey(const struct fabric *fabric, struct plan_links *links);
+
+/* Ports that run fewer VLs than there are classes, as critical findings. False if there are any. */
+bool plan_check_vls(const struct policy *policy, const struct fabric *fabric, struct finding_list *findings);
+/* Ports whose own VLArb tables are too small for the classes, as critical findings. */
+void plan_blame_caps(const struct policy *policy, const unsigned *vl_of_class, unsigned mtu,
+		     const struct fabric *fabric, struct finding_list *findings);
+/*
+ * Every port as OpenSM will program it: critical findings where it folds two classes together or
+ * leaves one without weight, false then; notes for the links that do not count.
+ */
+bool plan_check_tables(const struct plan *plan, const struct fabric *fabric, struct finding_list *findings);
+
+/*
+ * OpenSM's files: reads the old ones, writes the new ones' text. Refuses (*refused) a routing
+ * engine that owns the SLs, and a qos-policy file that OpenSM does not read.
+ */
+int plan_files(const struct policy *policy, struct plan *plan, struct finding_list *findings, bool *refused);
+
+#endif

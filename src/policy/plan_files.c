@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The files' side of a plan: OpenSM's config and qos-policy file as they are and as they are to be.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "plan.h"
+
+#define DEFAULT_LEVEL "default" /* the name that OpenSM falls back to (osm_qos_policy.c) */
+#define NO_VALUE "(null)"       /* how OpenSM writes, and reads, a string that is not set */
+
+/* Reads a file that may be missing: *text is NULL then. */
+static int read_old(const char *path, char **text, size_t *size)
+{
+	int ret = file_read(path, text, size);
+
+	if (ret != -ENOENT)
+		return ret;
+	*text = NULL;
+	*size = 0;
+	return 0;
+}
+
+/* --- checks of the old config --- */
+
+/* Nue with one VL, its default, leaves the SL alone (osm_subnet.c:1678). */
+static bool nue_owns_sls(const struct opensm_conf *conf)
+{
+	const char *value = opensm_conf_get(conf, "nue_max_num_vls");
+
+	return value && strtoul(value, NULL, 0) != 1;
+}
+
+static bool engine_owns_sls(const char *engine, const struct opensm_conf *conf)
+{
+	static const char *const owners[] = {"torus-2QoS", "lash", "dfsssp"};
+
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
+		if (strcasecmp(engine, owners[i]) == 0)
+			return true;
+	return strcasecmp(engine, "nue") == 0 && nue_owns_sls(conf);
+}
+
+/* Any engine of the list may be the one used: OpenSM takes the first that succeeds. */
+static int check_routing(const struct plan *plan, const struct opensm_conf *conf,
+			 struct finding_list *findings, bool *refused)
+{
+	const char *value = opensm_conf_get(conf, "routing_engine");
+	char *list, *state;
+
+	if (!value)
+		return 0;
+	list = strdup(value);
+	if (!list)
+		return -ENOMEM;
+	for (char *engine = strtok_r(list, ", \t\r\n", &state); engine;
+	     engine = strtok_r(NULL, ", \t\r\n", &state)) {
+		struct finding *f;
+
+		if (!engine_owns_sls(engine, conf))
+			continue;
+		f = finding_add(findings, FINDING_PLAN_ROUTING_OWNS_SL);
+		finding_at(f, plan->conf_path, opensm_conf_line(conf, "routing_engine"), 0);
+		finding_set(&f->what, "routing_engine");
+		finding_set(&f->got, "%s", engine);
+		if (strcasecmp(engine, "nue") == 0)
+			finding_set(&f->detail, "nue_max_num_vls is %s: with 1 Nue leaves the SLs alone",
+				    opensm_conf_get(conf, "nue_max_num_vls"));
+		*refused = true;
+	}
+	free(list);
+	return 0;
+}
+
+/* The SM's own traffic with its clients has an SL too (osm_subnet.c: sm_sl, default 0). */
+static void check_sm_sl(const struct plan *plan, const struct opensm_conf *conf,
+			struct finding_list *findings, bool *refused)
+{
+	const char *value = opensm_conf_get(conf, "sm_sl");
+	unsigned long sl = value ? strtoul(value, NULL, 0) : 0;
+	struct finding *f;
+
+	if (sl >= QOS_SLS || plan->config.of[QOS_PORT_CA].sl2vl.vl[sl] != QOS_VL_DROP)
+		return;
+	f = finding_add(findings, FINDING_POLICY_DROP);
+	finding_at(f, plan->conf_path, opensm_conf_line(conf, "sm_sl"), 0);
+	finding_set(&f->what, "sm_sl");
+	finding_set(&f->wanted, "an SL that a class has, or 0");
+	finding_set(&f->got, "%s", value ? value : "0");
+	finding_set(&f->detail, "packets between the SM and its clients would be dropped");
+	*refused = true;
+}
+
+/*
+ * The qos-policy file that OpenSM reads: its config says which, and only a restart makes it look
+ * at that key again. So the policy may name the same one, not another.
+ */
+static int choose_rules(const struct policy *policy, const struct opensm_conf *conf, struct plan *plan,
+			struct finding_list *findings, bool *refused)
+{
+	const char *key = opensm_conf_get(conf, "qos_policy_file");
+	const char *reads = key ? key : OPENSM_QOS_POLICY;
+	const char *fault = NULL;
+	struct finding *f;
+
+	if (!*reads || strcmp(reads, NO_VALUE) == 0)
+		fault = "OpenSM reads no qos-policy file at all";
+	else if (*reads != '/')
+		fault = "OpenSM looks for a relative path from the folder it was started in";
+	else if (policy->opensm_qos_policy && strcmp(policy->opensm_qos_policy, reads) != 0)
+		fault = key ? "" : "the key is not set, so OpenSM reads its default";
+	if (fault) {
+		f = finding_add(findings, FINDING_PLAN_POLICY_FILE);
+		finding_at(f, plan->conf_path, opensm_conf_line(conf, "qos_policy_file"), 0);
+		finding_set(&f->what, "qos_policy_file");
+		finding_set(&f->wanted, "%s",
+			    policy->opensm_qos_policy ? policy->opensm_qos_policy : OPENSM_QOS_POLICY);
+		finding_set(&f->got, "%s", reads);
+		if (*fault)
+			finding_set(&f->detail, "%s", fault);
+		*refused = true;
+	}
+	plan->rules_path = strdup(reads);
+	return plan->rules_path ? 0 : -ENOMEM;
+}
+
+/* --- the new files --- */
+
+static bool name_taken(char *const *names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (names[i] && strcasecmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* A class's name as OpenSM's parser takes it, case-blind unique; NULL: out of memory. */
+static char *level_name(const char *class_name, char *const *names, size_t count)
+{
+	char *base = strdup(class_name), *name = NULL;
+
+	if (!base)
+		return NULL;
+	for (char *c = base; *c; c++)
+		if (*c == '-')
+			*c = '_';
+	if (!name_taken(names, count, base))
+		return base;
+	for (unsigned n = 2;; n++) {
+		if (asprintf(&name, "%s_%u", base, n) < 0) {
+			name = NULL;
+			break;
+		}
+		if (!name_taken(names, count, name))
+			break;
+		free(name);
+	}
+	free(base);
+	return name;
+}
+
+/*
+ * One level a class, and for each traffic class a rule that has rdma_cm programs of that type of
+ * service in the same SL. OpenSM takes the first rule that matches, else the level "default"; as
+ * traffic classes are unique no rule hides another, and one for the default class does no harm.
+ */
+static int make_rules(const struct policy *policy, struct plan *plan)
+{
+	size_t count = policy->class_count, rule_count = 0;
+	char **names = calloc(count, sizeof(*names));
+	struct opensm_level *levels = calloc(count, sizeof(*levels));
+	struct opensm_rule *rules = calloc(count, sizeof(*rules));
+	int ret = -ENOMEM;
+
+	if (!names || !levels || !rules)
+		goto out;
+	names[policy->default_class] = strdup(DEFAULT_LEVEL);
+	if (!names[policy->default_class])
+		goto out;
+	for (size_t i = 0; i < count; i++) {
+		const struct policy_class *class = &policy->classes[i];
+
+		if (i != policy->default_class)
+			names[i] = level_name(class->name, names, count);
+		if (!names[i])
+			goto out;
+		levels[i] = (struct opensm_level){.name = names[i], .sl = class->sl};
+		if (class->nccl_ib_tc != POLICY_NO_TC)
+			rules[rule_count++] = (struct opensm_rule){names[i], (unsigned)class->nccl_ib_tc};
+	}
+	ret = opensm_policy_render(levels, count, rules, rule_count, &plan->rules_new, &plan->rules_new_size);
+out:
+	for (size_t i = 0; names && i < count; i++)
+		free(names[i]);
+	free(names);
+	free(levels);
+	free(rules);
+	return ret;
+}
+
+int plan_files(const struct policy *policy, struct plan *plan, struct finding_list *findings, bool *refused)
+{
+	struct opensm_conf *conf = NULL;
+	int ret;
+
+	plan->conf_path = strdup(policy->opensm_config);
+	if (!plan->conf_path)
+		return -ENOMEM;
+	ret = read_old(plan->conf_path, &plan->conf_old, &plan->conf_old_size);
+	if (ret)
+		return ret;
+	if (!plan->conf_old)
+		finding_at(finding_add(findings, FINDING_PLAN_CONFIG_MISSING), plan->conf_path, 0, 0);
+	ret = opensm_conf_parse(plan->conf_old ? plan->conf_old : "", plan->conf_old_size, &conf);
+	if (ret)
+		return ret;
+	ret = check_routing(plan, conf, findings, refused);
+	if (ret)
+		goto out;
+	check_sm_sl(plan, conf, findings, refused);
+	ret = choose_rules(policy, conf, plan, findings, refused);
+	if (ret || *refused)
+		goto out;
+	ret = read_old(plan->rules_path, &plan->rules_old, &plan->rules_old_size);
+	if (!ret)
+		ret = opensm_conf_set_qos(conf, &plan->config);
+	if (!ret)
+		ret = opensm_conf_render(conf, &plan->conf_new, &plan->conf_new_size);
+	if (!ret)
+		ret = make_rules(policy, plan);
+out:
+	opensm_conf_free(conf);
+	return ret;
+}
