@@ -98,7 +98,7 @@ class OpenSM:
         self._out.flush()
         with open(self.path("opensm.out"), encoding="utf-8", errors="replace") as f:
             out = f.read()
-        return f"-- opensm.log\n{self.log()[-4000:]}\n-- output\n{out[-4000:]}"
+        return f"-- exit {self.process.poll()}\n-- opensm.log\n{self.log()[-4000:]}\n-- output\n{out[-4000:]}"
 
     def sweeps(self):
         """How many sweeps have ended well so far."""

@@ -231,7 +231,7 @@ static void log_sent(const struct request *r)
 }
 
 /* Decides the fate of a Set before it leaves, so that a device that "never got" or "refused" it keeps its state. */
-static void decide(struct request *r, uint8_t *mad)
+static void decide(struct request *r)
 {
 	struct verdict v;
 
@@ -244,16 +244,17 @@ static void decide(struct request *r, uint8_t *mad)
 	r->decided = true;
 	r->fate = v.fate;
 	r->status = v.status;
-	mad[3] = IB_MAD_METHOD_GET;
 }
 
 int umad_send(int fd, int agentid, void *umad, int length, int timeout_ms, int retries)
 {
-	uint8_t *mad = umad_get_mad(umad);
+	const uint8_t *mad = umad_get_mad(umad);
+	uint8_t class = mad[1];
+	_Alignas(8) uint8_t as_get[UMAD_BYTES];
 	bool response = mad[3] & 0x80;
-	struct request *r = NULL, *old;
-	uint8_t method = mad[3];
-	int rc;
+	struct request *r;
+	uint32_t tid = 0;
+	int rc, e;
 
 	pthread_mutex_lock(&st.lock);
 	if (!st.send)
@@ -261,22 +262,26 @@ int umad_send(int fd, int agentid, void *umad, int length, int timeout_ms, int r
 	refresh_rules();
 	if (!response) {
 		r = new_request(umad, length, timeout_ms, retries);
+		tid = r->tid;
 		find_place(r);
 		log_sent(r);
-		decide(r, mad);
-		old = take_request(r->tid, r->class);
-		free(old);
-		r->next = st.request[r->tid % BUCKETS];
-		st.request[r->tid % BUCKETS] = r;
+		decide(r);
+		free(take_request(tid, class));
+		r->next = st.request[tid % BUCKETS];
+		st.request[tid % BUCKETS] = r;
+		if (r->decided) {
+			memcpy(as_get, umad, umad_size() + (size_t)r->length);
+			((uint8_t *)umad_get_mad(as_get))[3] = IB_MAD_METHOD_GET;
+			umad = as_get;
+		}
 	}
 	pthread_mutex_unlock(&st.lock);
+	/* once it is sent, another thread may have the answer and free both umad and r */
 	rc = st.send(fd, agentid, umad, length, timeout_ms, retries);
-	mad[3] = method;
 	if (rc < 0 && !response) {
-		int e = errno;
-
+		e = errno;
 		pthread_mutex_lock(&st.lock);
-		free(take_request((uint32_t)mad_get_field64(mad, 0, IB_MAD_TRID_F), mad[1]));
+		free(take_request(tid, class));
 		pthread_mutex_unlock(&st.lock);
 		errno = e;
 	}
@@ -329,7 +334,7 @@ static uint16_t get_status(const uint8_t *mad)
 static void time_out(const struct request *r, int fd, int agent, const uint8_t *answer)
 {
 	uint64_t wait = (uint64_t)(r->timeout_ms > 0 ? r->timeout_ms : 0) * (unsigned)(r->retries > 0 ? r->retries + 1 : 1);
-	uint8_t umad[UMAD_BYTES];
+	_Alignas(8) uint8_t umad[UMAD_BYTES];
 
 	memcpy(umad, answer, sizeof(umad));
 	((ib_user_mad_t *)umad)->status = ETIMEDOUT;
