@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The findings of a report: each as a row of a table for machines, then alike ones as groups for
+ * people, in the order of the list.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "writer.h"
+
+/* No titles: a person gets the groups instead. */
+static const struct report_column columns[] = {
+	{.key = "code", .type = REPORT_STRING},      {.key = "severity", .type = REPORT_STRING},
+	{.key = "node_guid", .type = REPORT_GUID},   {.key = "port", .type = REPORT_NUMBER},
+	{.key = "node", .type = REPORT_STRING},      {.key = "peer_guid", .type = REPORT_GUID},
+	{.key = "peer_port", .type = REPORT_NUMBER}, {.key = "peer", .type = REPORT_STRING},
+	{.key = "file", .type = REPORT_STRING},      {.key = "line", .type = REPORT_NUMBER},
+	{.key = "column", .type = REPORT_NUMBER},    {.key = "what", .type = REPORT_STRING},
+	{.key = "wanted", .type = REPORT_STRING},    {.key = "got", .type = REPORT_STRING},
+	{.key = "detail", .type = REPORT_STRING},    {.key = "title", .type = REPORT_STRING},
+	{.key = "advice", .type = REPORT_STRING},
+};
+
+static void cell_text(struct report *r, const char *text)
+{
+	if (text)
+		report_cell_string(r, text);
+	else
+		report_cell_none(r);
+}
+
+static void cell_if(struct report *r, bool present, uint64_t number)
+{
+	if (present)
+		report_cell_number(r, number);
+	else
+		report_cell_none(r);
+}
+
+static void put_row(struct report *r, const struct finding *f)
+{
+	const struct finding_kind *kind = finding_kind(f->code);
+
+	report_cell_string(r, kind->code);
+	report_cell_string(r, finding_severity_name(f->severity));
+	report_cell_guid(r, f->guid);
+	cell_if(r, f->guid != 0 && f->port >= 0, (uint64_t)f->port);
+	cell_text(r, f->name);
+	report_cell_guid(r, f->peer_guid);
+	cell_if(r, f->peer_guid != 0 && f->peer_port >= 0, (uint64_t)f->peer_port);
+	cell_text(r, f->peer_name);
+	cell_text(r, f->file);
+	cell_if(r, f->line > 0, f->line);
+	cell_if(r, f->column > 0, f->column);
+	cell_text(r, f->what);
+	cell_text(r, f->wanted);
+	cell_text(r, f->got);
+	cell_text(r, f->detail);
+	report_cell_string(r, kind->title);
+	report_cell_string(r, kind->advice);
+	report_row_end(r);
+}
+
+struct entry {
+	const struct finding *finding;
+	size_t index; /* in the list */
+	size_t first; /* index of the first finding of its group */
+};
+
+static int compare_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* 0 for two of one group. Each in a file stands alone, so that an editor can jump to it. */
+static int compare_alike(const struct entry *a, const struct entry *b)
+{
+	const struct finding *f = a->finding, *g = b->finding;
+	int order = COMPARE(g->severity, f->severity);
+
+	order = order ? order : COMPARE(f->code, g->code);
+	order = order ? order : COMPARE(f->file != NULL, g->file != NULL);
+	if (order == 0 && f->file)
+		return COMPARE(a->index, b->index);
+	order = order ? order : compare_text(f->what, g->what);
+	order = order ? order : compare_text(f->wanted, g->wanted);
+	return order ? order : compare_text(f->got, g->got);
+}
+
+static int by_likeness(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+	int order = compare_alike(a, b);
+
+	return order ? order : COMPARE(a->index, b->index);
+}
+
+static int by_group(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+	int order = COMPARE(a->first, b->first);
+
+	return order ? order : COMPARE(a->index, b->index);
+}
+
+/* The list with alike findings side by side; a group stands where its first one stood. */
+static struct entry *grouped(const struct finding_list *findings)
+{
+	struct entry *entries = calloc(findings->count, sizeof(*entries));
+
+	if (!entries)
+		return NULL;
+	for (size_t i = 0; i < findings->count; i++)
+		entries[i] = (struct entry){.finding = &findings->items[i], .index = i};
+	qsort(entries, findings->count, sizeof(*entries), by_likeness);
+	for (size_t i = 0; i < findings->count; i++) {
+		bool alike = i > 0 && compare_alike(&entries[i - 1], &entries[i]) == 0;
+
+		entries[i].first = alike ? entries[i - 1].first : entries[i].index;
+	}
+	qsort(entries, findings->count, sizeof(*entries), by_group);
+	return entries;
+}
+
+static void put_groups(struct report *r, const struct finding_list *findings, bool all)
+{
+	struct entry *entries = grouped(findings);
+	const struct finding **members = calloc(findings->count, sizeof(const struct finding *));
+	size_t count = findings->count, end;
+
+	if (!entries || !members) {
+		report_fail(r, -ENOMEM);
+		goto out;
+	}
+	for (size_t i = 0; i < count; i++)
+		members[i] = entries[i].finding;
+	for (size_t start = 0; start < count; start = end) {
+		struct report_group group = {.members = &members[start], .all = all};
+
+		for (end = start + 1; end < count && entries[end].first == entries[start].first;)
+			end++;
+		group.count = end - start;
+		group.last_of_code = end == count || members[end]->code != members[start]->code;
+		r->writer->group(r, &group);
+	}
+out:
+	free(members);
+	free(entries);
+}
+
+void report_findings(struct report *r, const struct finding_list *findings, bool all)
+{
+	report_section_end(r);
+	/* What is lost is said where the findings stand, not only in the exit code. */
+	report_bool(r, "findings_lost", findings->lost ? "findings lost for want of memory" : NULL,
+		    findings->lost);
+	report_table(r, "findings", NULL, columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < findings->count; i++) {
+		put_row(r, &findings->items[i]);
+		r->counts[findings->items[i].severity]++;
+	}
+	report_table_end(r);
+	if (findings->count > 0 && r->writer->group)
+		put_groups(r, findings, all);
+}

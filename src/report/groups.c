@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Findings as text: one paragraph for all alike ones of the fabric, a compiler's line for each in a
+ * file.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "writer.h"
+
+#define LINE_WIDTH 100 /* where a list of names is broken */
+#define INDENT "    "
+
+static bool same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Whether all members have the same detail, so that it can be said once. */
+static bool detail_shared(const struct report_group *group)
+{
+	for (size_t i = 1; i < group->count; i++)
+		if (!same(group->members[0]->detail, group->members[i]->detail))
+			return false;
+	return true;
+}
+
+/* "leaf-1[3]", "leaf-1" for a whole node; the GUID where there is no name. */
+static void put_end(FILE *out, const char *name, uint64_t guid, int port)
+{
+	if (name && *name)
+		fputs(name, out);
+	else
+		fprintf(out, "0x%016" PRIx64, guid);
+	if (port >= 0)
+		fprintf(out, "[%d]", port);
+}
+
+/* "leaf-1[3] to host-7[1]"; the caller frees it; NULL when out of memory. */
+static char *place_of(const struct finding *f, bool with_detail)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	put_end(out, f->name, f->guid, f->port);
+	if (f->peer_guid != 0 || f->peer_name) {
+		fputs(" to ", out);
+		put_end(out, f->peer_name, f->peer_guid, f->peer_port);
+	}
+	if (with_detail && f->detail)
+		fprintf(out, " (%s)", f->detail);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static bool has_place(const struct finding *f)
+{
+	return f->guid != 0 || f->name;
+}
+
+static void put_place(struct report *r, const struct finding *f)
+{
+	char *place = place_of(f, false);
+
+	text_put_clean(r, place ? place : "?");
+	free(place);
+}
+
+/* What the members are: ports, nodes, or both. */
+static const char *noun_of(const struct report_group *group)
+{
+	size_t ports = 0, nodes = 0;
+
+	for (size_t i = 0; i < group->count; i++) {
+		ports += has_place(group->members[i]) && group->members[i]->port >= 0;
+		nodes += has_place(group->members[i]) && group->members[i]->port < 0;
+	}
+	if (ports == group->count)
+		return "ports";
+	if (nodes == group->count)
+		return "nodes";
+	return ports + nodes > 0 ? "places" : "times";
+}
+
+static size_t shown_width(const char *text)
+{
+	size_t width = 0;
+
+	for (; *text; text++)
+		width += (*text & 0xc0) != 0x80;
+	return width;
+}
+
+/* The names of a group, as many as are asked for, broken into lines between two names. */
+static void put_places(struct report *r, const struct report_group *group)
+{
+	size_t shown = group->all || group->count <= REPORT_NAMES ? group->count : REPORT_NAMES;
+	bool with_detail = !detail_shared(group);
+	size_t column = strlen(INDENT) + 2;
+
+	report_put(r, INDENT "at");
+	for (size_t i = 0; i < shown; i++) {
+		char *place = place_of(group->members[i], with_detail);
+		size_t width = shown_width(place ? place : "?") + 2;
+
+		if (i > 0 && column + width > LINE_WIDTH) {
+			report_put(r, "\n" INDENT "  ");
+			column = strlen(INDENT) + 2;
+		}
+		report_put(r, " ");
+		text_put_clean(r, place ? place : "?");
+		report_put(r, i + 1 < shown ? "," : "");
+		column += width;
+		free(place);
+	}
+	if (shown < group->count)
+		report_put(r, " and %zu more (--all, or --format json, names each)", group->count - shown);
+	report_put(r, "\n");
+}
+
+/* One clause of the line that says what was wanted and got. */
+static void put_clause(struct report *r, bool *started, const char *word, const char *text)
+{
+	if (!text)
+		return;
+	report_put(r, "%s%s", *started ? "; " : INDENT, word);
+	text_put_clean(r, text);
+	*started = true;
+}
+
+static void put_wanted(struct report *r, const struct report_group *group, const char *wanted, bool with_what)
+{
+	const struct finding *f = group->members[0];
+	bool started = false;
+
+	put_clause(r, &started, "", with_what ? f->what : NULL);
+	put_clause(r, &started, wanted, f->wanted);
+	put_clause(r, &started, "got ", f->got);
+	put_clause(r, &started, "", detail_shared(group) ? f->detail : NULL);
+	if (started)
+		report_put(r, "\n");
+}
+
+/* file:line:column: severity: text, which editors know how to jump to */
+static void put_in_file(struct report *r, const struct report_group *group)
+{
+	const struct finding *f = group->members[0];
+	const struct finding_kind *kind = finding_kind(f->code);
+
+	text_put_clean(r, f->file);
+	if (f->line > 0)
+		report_put(r, ":%u", f->line);
+	if (f->line > 0 && f->column > 0)
+		report_put(r, ":%u", f->column);
+	report_put(r, ": %s: %s",
+		   f->severity == FINDING_CRITICAL ? "error" : finding_severity_name(f->severity),
+		   kind->title);
+	if (f->what) {
+		report_put(r, ": ");
+		text_put_clean(r, f->what);
+	}
+	report_put(r, " (%s)\n", kind->code);
+	put_wanted(r, group, "expected ", false);
+}
+
+static void put_in_fabric(struct report *r, const struct report_group *group)
+{
+	const struct finding *f = group->members[0];
+	const struct finding_kind *kind = finding_kind(f->code);
+
+	report_put(r, "%s: ", finding_severity_name(f->severity));
+	if (group->count > 1) {
+		report_put(r, "%zu %s: ", group->count, noun_of(group));
+	} else if (has_place(f)) {
+		put_place(r, f);
+		report_put(r, ": ");
+	}
+	report_put(r, "%s (%s)\n", kind->title, kind->code);
+	put_wanted(r, group, "wanted ", true);
+	if (group->count > 1 && strcmp(noun_of(group), "times") != 0)
+		put_places(r, group);
+}
+
+void text_group(struct report *r, const struct report_group *group)
+{
+	text_separate(r, TEXT_GROUP);
+	if (group->members[0]->file)
+		put_in_file(r, group);
+	else
+		put_in_fabric(r, group);
+	if (group->last_of_code)
+		report_put(r, INDENT "advice: %s\n", finding_kind(group->members[0]->code)->advice);
+}

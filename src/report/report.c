@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The report as its callers see it: values are made safe and complete here, once, then handed to
+ * the writer of the format.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "writer.h"
+
+static const struct {
+	const char *name;
+	const struct report_writer *writer;
+} formats[] = {
+	[REPORT_TEXT] = {"text", &report_text_writer},
+	[REPORT_JSON] = {"json", &report_json_writer},
+};
+
+int report_format_of(const char *name, enum report_format *format)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (strcmp(name, formats[i].name) == 0) {
+			*format = (enum report_format)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+const char *report_format_names(void)
+{
+	return "text, json";
+}
+
+void report_fail(struct report *r, int error)
+{
+	if (r->error == 0)
+		r->error = error;
+}
+
+void report_put(struct report *r, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	errno = 0;
+	if (vfprintf(r->out, format, args) < 0)
+		report_fail(r, errno ? -errno : -EIO);
+	va_end(args);
+}
+
+static bool key_used(const struct report *r, const char *key)
+{
+	for (size_t i = r->in_section ? r->section_keys : 0; i < r->key_count; i++)
+		if (strcmp(r->keys[i], key) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * A key that its object does not have yet: a second "error" becomes "error_2". A parser of JSON
+ * would drop one of two like keys without a word.
+ */
+static const char *unique_key(struct report *r, const char *key)
+{
+	char **keys = array_grow(r->keys, &r->key_room, r->key_count + 1, sizeof(*keys));
+	char *copy = strdup(key);
+
+	if (keys)
+		r->keys = keys;
+	for (unsigned n = 2; copy && key_used(r, copy); n++) {
+		free(copy);
+		if (asprintf(&copy, "%s_%u", key, n) < 0)
+			copy = NULL;
+	}
+	if (!keys || !copy) {
+		free(copy);
+		report_fail(r, -ENOMEM);
+		return key;
+	}
+	r->keys[r->key_count++] = copy;
+	return copy;
+}
+
+static struct report_value string_value(struct report *r, const char *text)
+{
+	struct report_value value = {.type = REPORT_STRING, .knowledge = REPORT_UNKNOWN};
+
+	if (!text)
+		return value;
+	value.string = text_utf8(text, strlen(text));
+	if (value.string)
+		value.knowledge = REPORT_KNOWN;
+	else
+		report_fail(r, -ENOMEM);
+	return value;
+}
+
+/* As string_value(), but lines stay lines: nothing else that a terminal obeys passes. */
+static struct report_value block_value(struct report *r, const char *text)
+{
+	struct report_value value = {.type = REPORT_STRING, .knowledge = REPORT_UNKNOWN};
+	size_t left = text ? strlen(text) : 0, size;
+	FILE *made;
+
+	if (!text)
+		return value;
+	made = open_memstream(&value.string, &size);
+	while (made && left > 0) {
+		size_t length = text_char(text, left);
+
+		if (length > 0 || *text == '\n' || *text == '\t')
+			fwrite(text, 1, length ? length : 1, made);
+		else
+			fputs("\xef\xbf\xbd", made);
+		text += length ? length : 1;
+		left -= length ? length : 1;
+	}
+	if (made && fclose(made) == 0) {
+		value.knowledge = REPORT_KNOWN;
+		return value;
+	}
+	if (made)
+		free(value.string);
+	value.string = NULL;
+	report_fail(r, -ENOMEM);
+	return value;
+}
+
+static struct report_value number_value(uint64_t number)
+{
+	return (struct report_value){.type = REPORT_NUMBER, .number = number};
+}
+
+static struct report_value real_value(double real)
+{
+	return (struct report_value){.type = REPORT_REAL,
+				     .real = real,
+				     .knowledge = isfinite(real) ? REPORT_KNOWN : REPORT_UNKNOWN};
+}
+
+static struct report_value bool_value(bool truth)
+{
+	return (struct report_value){.type = REPORT_BOOL, .truth = truth};
+}
+
+static struct report_value guid_value(uint64_t guid, enum report_knowledge if_zero)
+{
+	return (struct report_value){
+		.type = REPORT_GUID, .number = guid, .knowledge = guid ? REPORT_KNOWN : if_zero};
+}
+
+static void field(struct report *r, const char *key, const char *title, struct report_value value)
+{
+	r->writer->field(r, unique_key(r, key), title, &value);
+	if (value.type == REPORT_STRING)
+		free(value.string);
+}
+
+void report_string(struct report *r, const char *key, const char *title, const char *value)
+{
+	field(r, key, title, string_value(r, value));
+}
+
+void report_number(struct report *r, const char *key, const char *title, uint64_t value)
+{
+	field(r, key, title, number_value(value));
+}
+
+void report_real(struct report *r, const char *key, const char *title, double value, int decimals,
+		 const char *unit)
+{
+	struct report_value made = real_value(value);
+
+	made.decimals = decimals;
+	made.unit = unit;
+	field(r, key, title, made);
+}
+
+void report_bool(struct report *r, const char *key, const char *title, bool value)
+{
+	field(r, key, title, bool_value(value));
+}
+
+void report_guid(struct report *r, const char *key, const char *title, uint64_t value)
+{
+	field(r, key, title, guid_value(value, REPORT_UNKNOWN));
+}
+
+void report_section(struct report *r, const char *key, const char *title)
+{
+	report_section_end(r); /* they do not nest */
+	r->writer->section(r, unique_key(r, key), title);
+	r->in_section = true;
+	r->section_keys = r->key_count;
+}
+
+void report_section_end(struct report *r)
+{
+	report_table_end(r);
+	if (!r->in_section)
+		return;
+	while (r->key_count > r->section_keys)
+		free(r->keys[--r->key_count]);
+	r->in_section = false;
+	r->writer->section_end(r);
+}
+
+void report_table(struct report *r, const char *key, const char *title, const struct report_column *columns,
+		  unsigned column_count)
+{
+	report_table_end(r);
+	r->cells = calloc(column_count ? column_count : 1, sizeof(*r->cells));
+	if (!r->cells)
+		report_fail(r, -ENOMEM);
+	r->columns = columns;
+	r->column_count = r->cells ? column_count : 0;
+	r->cell_count = 0;
+	r->writer->table(r, unique_key(r, key), title);
+}
+
+/* Puts the next cell into the row; what is beyond the last column has nowhere to go. */
+static void cell(struct report *r, struct report_value value)
+{
+	if (r->columns && r->cell_count < r->column_count)
+		r->cells[r->cell_count++] = value;
+	else if (value.type == REPORT_STRING)
+		free(value.string);
+}
+
+void report_cell_string(struct report *r, const char *value)
+{
+	cell(r, string_value(r, value));
+}
+
+void report_cell_number(struct report *r, uint64_t value)
+{
+	cell(r, number_value(value));
+}
+
+void report_cell_real(struct report *r, double value)
+{
+	cell(r, real_value(value));
+}
+
+void report_cell_bool(struct report *r, bool value)
+{
+	cell(r, bool_value(value));
+}
+
+void report_cell_guid(struct report *r, uint64_t value)
+{
+	cell(r, guid_value(value, REPORT_NONE));
+}
+
+void report_cell_none(struct report *r)
+{
+	cell(r, (struct report_value){.type = REPORT_STRING, .knowledge = REPORT_NONE});
+}
+
+static void clear_cells(struct report *r)
+{
+	for (unsigned i = 0; i < r->cell_count; i++)
+		if (r->cells[i].type == REPORT_STRING)
+			free(r->cells[i].string);
+	r->cell_count = 0;
+}
+
+void report_row_end(struct report *r)
+{
+	if (!r->columns)
+		return;
+	while (r->cell_count < r->column_count)
+		report_cell_none(r);
+	r->writer->row(r);
+	clear_cells(r);
+}
+
+void report_table_end(struct report *r)
+{
+	if (!r->columns)
+		return;
+	if (r->cell_count > 0)
+		report_row_end(r);
+	r->writer->table_end(r);
+	free(r->cells);
+	r->cells = NULL;
+	r->columns = NULL;
+}
+
+void report_text(struct report *r, const char *key, const char *title, const char *text)
+{
+	struct report_value value = block_value(r, text);
+
+	r->writer->block(r, unique_key(r, key), title, &value);
+	free(value.string);
+}
+
+static void report_free(struct report *r)
+{
+	for (size_t i = 0; i < r->key_count; i++)
+		free(r->keys[i]);
+	free(r->keys);
+	free(r);
+}
+
+struct report *report_begin(const struct ibqos_ctx *ctx, FILE *out, enum report_format format)
+{
+	bool named = ctx->fabric && ctx->fabric[0] != '\0';
+	struct report *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->out = out;
+	r->writer = formats[format].writer;
+	if (r->writer->open(r) < 0) {
+		report_free(r);
+		return NULL;
+	}
+	report_number(r, "format", NULL, 1);
+	report_string(r, "ibqos", NULL, IBQOS_VERSION);
+	report_string(r, "command", NULL, ctx->command);
+	report_string(r, "fabric", named ? "fabric" : NULL, named ? ctx->fabric : NULL);
+	return r;
+}
+
+int report_end(struct report *r, enum ibqos_exit exit_code)
+{
+	static const char *const verdicts[] = {
+		[IBQOS_EXIT_CLEAN] = "clean",
+		[IBQOS_EXIT_WARNING] = "warning",
+		[IBQOS_EXIT_CRITICAL] = "critical",
+		[IBQOS_EXIT_UNKNOWN] = "unknown",
+	};
+	int error;
+
+	if (!r)
+		return 0;
+	report_section_end(r);
+	r->writer->verdict(r, exit_code, verdicts[exit_code]);
+	r->writer->close(r);
+	errno = 0;
+	if (fflush(r->out) != 0)
+		report_fail(r, errno ? -errno : -EIO);
+	if (ferror(r->out))
+		report_fail(r, -EIO);
+	error = r->error;
+	report_free(r);
+	return error;
+}

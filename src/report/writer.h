@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What report.c and findings.c hand to a writer, and what a writer is: one table of functions.
+ * Each record is walked once and every writer gets the same calls, so formats cannot drift apart.
+ */
+#ifndef REPORT_WRITER_H
+#define REPORT_WRITER_H
+
+#include "ibqos/report.h"
+
+enum report_knowledge {
+	REPORT_KNOWN,
+	REPORT_UNKNOWN, /* there is a value, but nobody could tell it */
+	REPORT_NONE,    /* there is no value here */
+};
+
+/* Strings are valid UTF-8 without control characters (but for newlines and tabs in a block). */
+struct report_value {
+	enum report_type type;
+	enum report_knowledge knowledge;
+	union {
+		char *string;
+		uint64_t number; /* REPORT_NUMBER and REPORT_GUID */
+		double real;     /* finite */
+		bool truth;
+	};
+	int decimals;     /* of a REPORT_REAL field; those of a cell are its column's */
+	const char *unit; /* of a field; may be NULL */
+};
+
+/* Alike findings: same severity, code, what, wanted and got. In the order of the list. */
+struct report_group {
+	const struct finding *const *members;
+	size_t count;
+	bool all;          /* name each member */
+	bool last_of_code; /* no more groups of this code follow */
+};
+
+/*
+ * The functions of a writer. Keys are unique within their object; titles are NULL for what is not
+ * shown to people. Any that does not apply to a format is NULL. Writing goes through report_put().
+ */
+struct report_writer {
+	int (*open)(struct report *r);
+	void (*field)(struct report *r, const char *key, const char *title, const struct report_value *value);
+	void (*section)(struct report *r, const char *key, const char *title);
+	void (*section_end)(struct report *r);
+	void (*table)(struct report *r, const char *key, const char *title); /* r->columns are set */
+	void (*row)(struct report *r);                                       /* r->cells, all set */
+	void (*table_end)(struct report *r);
+	void (*block)(struct report *r, const char *key, const char *title, const struct report_value *value);
+	void (*group)(struct report *r, const struct report_group *group);
+	void (*verdict)(struct report *r, enum ibqos_exit exit_code, const char *name);
+	void (*close)(struct report *r); /* frees r->own */
+};
+
+extern const struct report_writer report_text_writer, report_json_writer;
+
+#define REPORT_SEVERITIES (FINDING_CRITICAL + 1)
+
+struct report {
+	FILE *out;
+	int error; /* the first that happened, -errno */
+	const struct report_writer *writer;
+	void *own; /* the writer's state */
+
+	/* keys in use in the top object and, from section_keys on, in the section */
+	char **keys;
+	size_t key_count, key_room, section_keys;
+	bool in_section;
+
+	const struct report_column *columns; /* of the table that is open; NULL: none is */
+	unsigned column_count, cell_count;
+	struct report_value *cells; /* column_count of them */
+
+	size_t counts[REPORT_SEVERITIES]; /* findings reported */
+};
+
+/* printf to the output; an error is remembered. */
+__attribute__((format(printf, 2, 3))) void report_put(struct report *r, const char *format, ...);
+/* Remembers an error unless there was one before. */
+void report_fail(struct report *r, int error);
+
+/* text.c, for the other files of the text writer */
+struct text_table;
+enum text_kind { TEXT_NOTHING, TEXT_FIELD, TEXT_BLOCK, TEXT_GROUP };
+
+struct text_state {
+	enum text_kind last; /* what was written last */
+	struct text_table *table;
+};
+/* A blank line, unless a field follows a field, a group a group, or nothing was written yet. */
+void text_separate(struct report *r, enum text_kind next);
+#define TEXT_VALUE_SIZE 64
+/* A value for people: its own string, or made in `buffer`. */
+const char *text_of(const struct report_value *value, int decimals, char buffer[TEXT_VALUE_SIZE]);
+/* Writes a string whose origin is not known to be clean, U+FFFD for what must not reach a terminal. */
+void text_put_clean(struct report *r, const char *text);
+
+/* table.c */
+void text_table(struct report *r, const char *key, const char *title);
+void text_row(struct report *r);
+void text_table_end(struct report *r);
+void text_table_free(struct text_table *table);
+
+/* groups.c */
+void text_group(struct report *r, const struct report_group *group);
+
+#endif
