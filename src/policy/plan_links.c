@@ -333,9 +333,11 @@ static void check_port_tables(void *arg, uint32_t port, bool special)
 	if (!f)
 		return;
 	text = view_text(check->plan, &view);
+	if (!text)
+		check->note.findings->lost = true;
 	finding_set(&f->what, "classes on VLs");
 	finding_set(&f->wanted, "%zu classes on VLs of their own", check->plan->class_count);
-	finding_set(&f->got, "%s", text ? text : "fewer");
+	finding_set(&f->got, "%s", text ? text : "unknown: out of memory");
 	free(text);
 	tell_vls(f, p);
 }

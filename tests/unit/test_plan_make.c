@@ -231,12 +231,13 @@ static void test_least_of_all_links(void **state)
 static void test_smaller_mtu(void **state)
 {
 	struct rig *r = *state;
-	const struct image_port half = {.mtu = 4};
+	const struct image_port half = {.mtu = 4, .high_cap = 5, .low_cap = 20};
 
 	add_host(r, "gpu-1", 0x100, 1, &half);
 	make(r, false);
 	assert_non_null(r->plan);
 	assert_int_equal(r->plan->mtu, 2048);
+	assert_int_equal(r->plan->vlarb_cap, 5); /* the smaller of the two tables */
 	/* at 2048 an entry of 224 holds the 7 packets; 256-byte packets fit their part exactly, too */
 	assert_true(fabs(r->plan->classes[0].share_full - 0.7) < 1e-9);
 	assert_int_equal(r->plan->config.of[QOS_PORT_CA].low.entry[0].weight % 32, 0);
@@ -280,6 +281,18 @@ static void test_many_too_few(void **state)
 	assert_int_equal(finding_count_code(&r->findings, FINDING_PLAN_TOO_MANY_CLASSES), 9);
 	assert_string_equal(r->findings.items[8].detail, "and on 12 more ports");
 	assert_int_equal(r->findings.items[8].guid, 0);
+}
+
+/* A port cabled to itself is one port. */
+static void test_loop_back(void **state)
+{
+	struct rig *r = *state;
+
+	add_usual(r);
+	image_link(r->fabric, r->leaf, 7, r->leaf, 7, &(struct image_port){.vl_cap = 2, .oper_vls = 2});
+	make(r, false);
+	assert_null(r->plan);
+	assert_int_equal(only(r, FINDING_PLAN_TOO_MANY_CLASSES)->port, 7);
 }
 
 /* OperationalVLs of 0 is no number of VLs: not taken for enough. */
@@ -630,16 +643,27 @@ static void test_unreadable_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_training_first),   T(test_same_input_same_bytes),
-		T(test_config_missing),   T(test_least_of_all_links),
-		T(test_smaller_mtu),      T(test_too_few_vls),
-		T(test_many_too_few),     T(test_vls_unknown),
-		T(test_tables_too_small), T(test_one_vl_for_one_class),
-		T(test_special_links),    T(test_cut_to_nothing_is_told),
-		T(test_no_links),         T(test_share_missed),
-		T(test_priority),         T(test_routing_engines),
-		T(test_rules_file),       T(test_drop),
-		T(test_level_names),      T(test_all_faults_at_once),
+		T(test_training_first),
+		T(test_same_input_same_bytes),
+		T(test_config_missing),
+		T(test_least_of_all_links),
+		T(test_smaller_mtu),
+		T(test_too_few_vls),
+		T(test_many_too_few),
+		T(test_loop_back),
+		T(test_vls_unknown),
+		T(test_tables_too_small),
+		T(test_one_vl_for_one_class),
+		T(test_special_links),
+		T(test_cut_to_nothing_is_told),
+		T(test_no_links),
+		T(test_share_missed),
+		T(test_priority),
+		T(test_routing_engines),
+		T(test_rules_file),
+		T(test_drop),
+		T(test_level_names),
+		T(test_all_faults_at_once),
 		T(test_unreadable_file),
 	};
 
