@@ -83,9 +83,11 @@ struct plan {
  * here). Refusals (more classes than VLs, tables too small, links where folding would merge two
  * classes, torus-2QoS and its like in opensm.conf) are critical findings, a fabric without active
  * links is an unknown one; *plan is then NULL and 0 is returned.
- * allow_drop: `unused_sls: drop` is accepted. The policy must outlive the plan.
+ * The policy must outlive the plan.
  */
-int plan_make(const struct policy *policy, const struct fabric *fabric, bool allow_drop, struct finding_list *findings,
+#define PLAN_ALLOW_DROP (1u << 0)  /* `unused_sls: drop` is accepted */
+#define PLAN_TABLES_ONLY (1u << 1) /* OpenSM's files are neither read nor judged, and stay NULL: for a host without them */
+int plan_make(const struct policy *policy, const struct fabric *fabric, unsigned flags, struct finding_list *findings,
 	      struct plan **plan);
 void plan_free(struct plan *plan);
 

@@ -12,7 +12,7 @@
 struct apply_command {
 	struct cmd_options common; /* first: children get the same pointer */
 	struct apply_options apply;
-	bool allow_drop;
+	unsigned plan_flags;
 };
 
 enum { KEY_ALLOW_DROP = 0x200, KEY_ALLOW_INCOMPLETE, KEY_DEADLINE, KEY_MAX_LAG };
@@ -44,7 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->apply.allow_incomplete = true;
 		return 0;
 	case KEY_ALLOW_DROP:
-		o->allow_drop = true;
+		o->plan_flags |= PLAN_ALLOW_DROP;
 		return 0;
 	default:
 		return cmd_argument(key, arg, state, &o->common, 1, "the policy file");
@@ -108,7 +108,7 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
-	if (cmd_compile(&s, options.common.argument[0], options.allow_drop, &p)) {
+	if (cmd_compile(&s, options.common.argument[0], options.plan_flags, &p)) {
 		cmd_report_classes(s.report, p.plan);
 		error = apply_run(ctx, s.source, s.fabric, p.policy, p.plan, &options.apply, &s.findings, &result);
 		if (isatty(fileno(ctx->err)) && result.reloads > 0)

@@ -8,7 +8,7 @@
 
 struct plan_options {
 	struct cmd_options common; /* first: children get the same pointer */
-	bool allow_drop;
+	unsigned plan_flags;
 };
 
 enum { KEY_ALLOW_DROP = 0x200 };
@@ -27,7 +27,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		cmd_hand_down(state, &o->common);
 		return 0;
 	case KEY_ALLOW_DROP:
-		o->allow_drop = true;
+		o->plan_flags |= PLAN_ALLOW_DROP;
 		return 0;
 	default:
 		return cmd_argument(key, arg, state, &o->common, 1, "the policy file");
@@ -102,7 +102,7 @@ enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
-	if (cmd_compile(&s, options.common.argument[0], options.allow_drop, &p)) {
+	if (cmd_compile(&s, options.common.argument[0], options.plan_flags, &p)) {
 		int error;
 
 		cmd_report_classes(s.report, p.plan);

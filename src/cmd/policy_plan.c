@@ -4,7 +4,7 @@
 
 #include "policy_plan.h"
 
-bool cmd_compile(struct cmd_session *s, const char *path, bool allow_drop, struct cmd_plan *out)
+bool cmd_compile(struct cmd_session *s, const char *path, unsigned flags, struct cmd_plan *out)
 {
 	int error;
 
@@ -18,7 +18,7 @@ bool cmd_compile(struct cmd_session *s, const char *path, bool allow_drop, struc
 	}
 	if (!out->policy || !session_discover(s))
 		return false;
-	error = plan_make(out->policy, s->fabric, allow_drop, &s->findings, &out->plan);
+	error = plan_make(out->policy, s->fabric, flags, &s->findings, &out->plan);
 	if (error != 0) {
 		session_fail(s, "cannot make a plan: %s", strerror(-error));
 		return false;

@@ -12,8 +12,8 @@ struct cmd_plan {
 	struct plan *plan;
 };
 
-/* Reads the policy, discovers the fabric, compiles. False if there is no plan; findings or session_fail() tell why. */
-bool cmd_compile(struct cmd_session *s, const char *path, bool allow_drop, struct cmd_plan *out);
+/* Reads the policy, discovers the fabric, compiles (flags: PLAN_...). False if there is no plan; findings or session_fail() tell why. */
+bool cmd_compile(struct cmd_session *s, const char *path, unsigned flags, struct cmd_plan *out);
 void cmd_plan_clear(struct cmd_plan *p);
 
 void cmd_report_classes(struct report *r, const struct plan *plan);

@@ -54,8 +54,11 @@ enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options))
 		return IBQOS_EXIT_UNKNOWN;
-	/* What was refused or warned of at apply is no news here, so dropping is not refused again. */
-	if (cmd_compile(&s, options.argument[0], true, &p)) {
+	/*
+	 * Tables only, from policy and fabric: the host that verifies need not be the SM's. What apply
+	 * asked consent for is no news here.
+	 */
+	if (cmd_compile(&s, options.argument[0], PLAN_ALLOW_DROP | PLAN_TABLES_ONLY, &p)) {
 		session_fabric_fields(&s);
 		verify_fabric(&s, p.plan);
 	}

@@ -112,7 +112,7 @@ static int make_tables(const struct policy *policy, const struct fabric *fabric,
 	return 0;
 }
 
-static int fill(const struct policy *policy, const struct fabric *fabric, struct plan *plan,
+static int fill(const struct policy *policy, const struct fabric *fabric, unsigned flags, struct plan *plan,
 		struct finding_list *findings, bool *refused)
 {
 	struct plan_links links;
@@ -132,10 +132,10 @@ static int fill(const struct policy *policy, const struct fabric *fabric, struct
 		if (ret)
 			return ret;
 	}
-	return plan_files(policy, plan, findings, refused);
+	return flags & PLAN_TABLES_ONLY ? 0 : plan_files(policy, plan, findings, refused);
 }
 
-int plan_make(const struct policy *policy, const struct fabric *fabric, bool allow_drop,
+int plan_make(const struct policy *policy, const struct fabric *fabric, unsigned flags,
 	      struct finding_list *findings, struct plan **plan)
 {
 	struct plan *made;
@@ -151,8 +151,8 @@ int plan_make(const struct policy *policy, const struct fabric *fabric, bool all
 		return -ENOMEM;
 	made->class_count = policy->class_count;
 	made->classes = calloc(policy->class_count, sizeof(*made->classes));
-	refused = !check_drop(policy, allow_drop, findings);
-	ret = made->classes ? fill(policy, fabric, made, findings, &refused) : -ENOMEM;
+	refused = !check_drop(policy, flags & PLAN_ALLOW_DROP, findings);
+	ret = made->classes ? fill(policy, fabric, flags, made, findings, &refused) : -ENOMEM;
 	if (ret || refused)
 		plan_free(made);
 	else
