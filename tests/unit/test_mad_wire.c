@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The umad wire and the choice of a port, with libibumad's calls that touch the machine replaced:
+ * this program's own functions come before the library's. Packets are checked byte by byte
+ * against the layouts of IBA 13.4.2 (MAD header), 14.2.1.1 and 14.2.1.2 (SMPs).
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/mad.h>
+#include <infiniband/umad.h>
+
+#include "ibqos/mad.h"
+
+#define FD 17
+#define LID_AGENT 3
+#define DIRECT_AGENT 5
+#define ADAPTERS 4
+
+struct adapter {
+	const char *name;
+	unsigned node_type;
+	int error; /* of umad_get_ca() */
+	struct {
+		unsigned state, phys_state;
+		const char *link_layer; /* NULL: no such port */
+	} port[3];
+};
+
+/* The machine, and what was done to it. */
+static struct {
+	struct adapter adapter[ADAPTERS];
+	int list_errno;
+	struct umad_device_node node[ADAPTERS];
+	int cas_held;
+
+	int open_error, open_errno;
+	char opened[UMAD_CA_NAME_LEN];
+	int opened_port, closed;
+	int register_error_class;
+	unsigned registered, unregistered;
+
+	unsigned sends;
+	int send_errno;
+	int send_agent, send_length, send_timeout, send_retries;
+	uint8_t sent[512];
+
+	int receive_ret, receive_errno; /* when no packet is there */
+	uint8_t packet[256];
+	uint32_t packet_status;
+	int packet_length; /* 0: none is there */
+	int waits;         /* receives that waited */
+} machine;
+
+/* --- libibumad, as far as it touches the machine --- */
+
+struct umad_device_node *umad_get_ca_device_list(void)
+{
+	struct umad_device_node *first = NULL;
+	int i;
+
+	for (i = ADAPTERS - 1; i >= 0; i--) {
+		if (!machine.adapter[i].name)
+			continue;
+		machine.node[i] = (struct umad_device_node){first, machine.adapter[i].name};
+		first = &machine.node[i];
+	}
+	errno = machine.list_errno;
+	return first;
+}
+
+void umad_free_ca_device_list(struct umad_device_node *head)
+{
+	(void)head;
+}
+
+int umad_get_ca(const char *name, umad_ca_t *ca)
+{
+	const struct adapter *a = machine.adapter;
+	umad_port_t *port;
+	int i;
+
+	while (a < machine.adapter + ADAPTERS && !(a->name && !strcmp(a->name, name)))
+		a++;
+	assert_true(a < machine.adapter + ADAPTERS);
+	if (a->error)
+		return a->error;
+	memset(ca, 0, sizeof(*ca));
+	ca->node_type = a->node_type;
+	for (i = 0; i < 3; i++) {
+		if (!a->port[i].link_layer)
+			continue;
+		port = ca->ports[i] = calloc(1, sizeof(*port));
+		assert_non_null(port);
+		port->portnum = ca->numports = i;
+		port->state = a->port[i].state;
+		port->phys_state = a->port[i].phys_state;
+		port->base_lid = 40 + (unsigned)i;
+		port->sm_lid = 9;
+		port->port_guid = htobe64(0x0002c90300001230 + (unsigned)i);
+		strcpy(port->link_layer, a->port[i].link_layer);
+	}
+	machine.cas_held++;
+	return 0;
+}
+
+int umad_release_ca(umad_ca_t *ca)
+{
+	int i;
+
+	for (i = 0; i < UMAD_CA_MAX_PORTS; i++)
+		free(ca->ports[i]);
+	machine.cas_held--;
+	return 0;
+}
+
+int umad_open_port(const char *name, int port)
+{
+	if (machine.open_error) {
+		errno = machine.open_errno;
+		return machine.open_error;
+	}
+	snprintf(machine.opened, sizeof(machine.opened), "%s", name);
+	machine.opened_port = port;
+	return FD;
+}
+
+int umad_close_port(int fd)
+{
+	assert_int_equal(fd, FD);
+	machine.closed++;
+	return 0;
+}
+
+int umad_register(int fd, int mgmt_class, int version, uint8_t rmpp, long mask[16 / sizeof(long)])
+{
+	assert_int_equal(fd, FD);
+	assert_int_equal(version, 1);
+	assert_int_equal(rmpp, 0);
+	assert_null(mask); /* nothing unsolicited is asked for */
+	assert_true(mgmt_class == 0x01 || mgmt_class == 0x81);
+	if (mgmt_class == machine.register_error_class)
+		return -EPERM;
+	machine.registered++;
+	return mgmt_class == 0x01 ? LID_AGENT : DIRECT_AGENT;
+}
+
+int umad_unregister(int fd, int agent)
+{
+	assert_int_equal(fd, FD);
+	assert_true(agent == LID_AGENT || agent == DIRECT_AGENT);
+	machine.unregistered++;
+	return 0;
+}
+
+int umad_send(int fd, int agent, void *umad, int length, int timeout, int retries)
+{
+	assert_int_equal(fd, FD);
+	machine.sends++;
+	machine.send_agent = agent;
+	machine.send_length = length;
+	machine.send_timeout = timeout;
+	machine.send_retries = retries;
+	memcpy(machine.sent, umad, umad_size() + IB_MAD_SIZE);
+	errno = machine.send_errno;
+	return machine.send_errno ? -EIO : 0;
+}
+
+int umad_recv(int fd, void *umad, int *length, int timeout)
+{
+	struct ib_user_mad *header = umad;
+
+	assert_int_equal(fd, FD);
+	assert_int_equal(*length, IB_MAD_SIZE);
+	machine.waits += timeout != 0;
+	errno = 0;
+	if (!machine.packet_length) {
+		errno = machine.receive_errno;
+		return machine.receive_ret;
+	}
+	header->status = machine.packet_status;
+	memcpy(umad_get_mad(umad), machine.packet, sizeof(machine.packet));
+	*length = machine.packet_length;
+	machine.packet_length = 0;
+	return LID_AGENT;
+}
+
+/* --- help --- */
+
+static struct mad_wire *open_wire(void)
+{
+	struct ibqos_ctx ctx = {.program = "test", .err = stderr};
+	struct mad_wire *wire;
+
+	memset(&machine, 0, sizeof(machine));
+	machine.adapter[0] =
+		(struct adapter){.name = "mlx5_0", .node_type = 1, .port[1] = {4, 5, "InfiniBand"}};
+	machine.receive_ret = -EWOULDBLOCK;
+	assert_int_equal(mad_wire_open_umad(&ctx, NULL, 0, &wire), 0);
+	return wire;
+}
+
+static void close_wire(struct mad_wire *wire)
+{
+	wire->ops->close(wire);
+	assert_int_equal(machine.closed, 1);
+	assert_int_equal(machine.unregistered, machine.registered);
+	assert_int_equal(machine.cas_held, 0);
+}
+
+static const uint8_t *sent_mad(void)
+{
+	return umad_get_mad(machine.sent);
+}
+
+static void assert_bytes(const uint8_t *at, const void *expected, size_t size)
+{
+	assert_memory_equal(at, expected, size);
+}
+
+static void assert_zero(const uint8_t *at, size_t from, size_t to)
+{
+	for (; from < to; from++)
+		assert_int_equal(at[from], 0);
+}
+
+/* --- sending --- */
+
+static void a_lid_routed_get(void **state)
+{
+	const struct mad_address to = {.lid = 0x1234};
+	const struct mad_request request = {
+		.to = &to, .tid = 0x89abcdef, .attribute = MAD_SL2VL, .modifier = 0x0102, .timeout_ms = 250};
+	struct mad_wire *wire = open_wire();
+	const struct ib_user_mad *header = (const void *)machine.sent;
+
+	(void)state;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_int_equal(machine.send_agent, LID_AGENT);
+	assert_int_equal(machine.send_length, 256);
+	assert_int_equal(machine.send_timeout, 250);
+	assert_int_equal(machine.send_retries, 0);
+	assert_int_equal(ntohs(header->addr.lid), 0x1234);
+	assert_int_equal(header->addr.qpn, 0);
+	assert_int_equal(header->addr.sl, 0);
+	assert_int_equal(header->addr.grh_present, 0);
+	/* base version 1, class 1, class version 1, Get; status and class-specific 0 */
+	assert_bytes(sent_mad(), "\x01\x01\x01\x01\0\0\0\0", 8);
+	assert_bytes(sent_mad() + 8, "\0\0\0\0\x89\xab\xcd\xef", 8); /* transaction ID */
+	assert_bytes(sent_mad() + 16, "\0\x17\0\0\0\0\x01\x02", 8);  /* attribute, modifier */
+	assert_zero(sent_mad(), 24, 256);                            /* M_Key 0, no data */
+	close_wire(wire);
+}
+
+static void a_directed_route_get(void **state)
+{
+	const struct mad_address to = {.route = {.hops = 3, .port = {0, 1, 36, 7}}};
+	const struct mad_request request = {
+		.to = &to, .tid = 1, .attribute = MAD_VLARB, .modifier = 0x00030005, .timeout_ms = 1};
+	struct mad_wire *wire = open_wire();
+	const struct ib_user_mad *header = (const void *)machine.sent;
+
+	(void)state;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_int_equal(machine.send_agent, DIRECT_AGENT);
+	assert_int_equal(header->addr.lid, 0xffff);
+	/* class 0x81; direction out, status 0; hop pointer 0, hop count 3 */
+	assert_bytes(sent_mad(), "\x01\x81\x01\x01\0\0\0\x03", 8);
+	assert_bytes(sent_mad() + 8, "\0\0\0\0\0\0\0\x01", 8);
+	assert_bytes(sent_mad() + 16, "\0\x18\0\0\0\x03\0\x05", 8);
+	assert_zero(sent_mad(), 24, 32);
+	assert_bytes(sent_mad() + 32, "\xff\xff\xff\xff", 4); /* DrSLID, DrDLID: permissive */
+	assert_zero(sent_mad(), 36, 128);
+	assert_bytes(sent_mad() + 128, "\0\x01\x24\x07", 4); /* initial path */
+	assert_zero(sent_mad(), 132, 256);
+	close_wire(wire);
+}
+
+static void nothing_of_the_last_packet_is_left(void **state)
+{
+	struct mad_address longest = {.route.hops = 63};
+	const struct mad_address near = {.lid = 1};
+	struct mad_request request = {.tid = 0xffffffff, .attribute = 0xffff, .modifier = 0xffffffff};
+	struct mad_wire *wire = open_wire();
+
+	(void)state;
+	memset(longest.route.port + 1, 0xff, 63);
+	request.to = &longest;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_int_equal(sent_mad()[7], 63);
+	assert_int_equal(sent_mad()[128], 0);
+	assert_int_equal(sent_mad()[191], 0xff);
+	request = (struct mad_request){.to = &near, .tid = 2};
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_bytes(sent_mad(), "\x01\x01\x01\x01\0\0\0\0", 8);
+	assert_zero(sent_mad(), 16, 256);
+	close_wire(wire);
+}
+
+static void addresses_that_cannot_be(void **state)
+{
+	static const struct mad_address bad[] = {
+		{.lid = 0xc000}, {.lid = 0xffff}, {.route.hops = 64}, {.route.hops = 255}};
+	const struct mad_address last = {.lid = 0xbfff}, local = {.route.hops = 0};
+	struct mad_request request = {.tid = 1};
+	struct mad_wire *wire = open_wire();
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		request.to = &bad[i];
+		assert_int_equal(wire->ops->send(wire, &request), -EINVAL);
+	}
+	assert_int_equal(machine.sends, 0);
+	request.to = &last;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	request.to = &local;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_int_equal(sent_mad()[7], 0);
+	request.tid = 0; /* libibmad would put one of its own */
+	assert_int_equal(wire->ops->send(wire, &request), -EINVAL);
+	close_wire(wire);
+}
+
+static void what_the_kernel_says_to_a_send(void **state)
+{
+	static const struct {
+		int error, expected;
+	} cases[] = {{EAGAIN, -EAGAIN}, {ENOMEM, -EAGAIN}, {EINTR, -EAGAIN}, {ENODEV, -ENODEV},
+		     {EIO, -EIO},       {EINVAL, -EIO},    {EPERM, -EPERM}};
+	const struct mad_address to = {.lid = 1};
+	const struct mad_request request = {.to = &to, .tid = 1};
+	struct mad_wire *wire = open_wire();
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		machine.send_errno = cases[i].error;
+		assert_int_equal(wire->ops->send(wire, &request), cases[i].expected);
+	}
+	close_wire(wire);
+}
+
+/* --- receiving --- */
+
+static void arrive(const char *first_words, uint32_t status, int length)
+{
+	unsigned i;
+
+	/* the kernel puts its own number into the upper half of the transaction ID */
+	memcpy(machine.packet, first_words, 8);
+	memcpy(machine.packet + 8, "\x00\x2a\0\x07\x89\xab\xcd\xef\0\x17\0\0\0\x01\x02\x03", 16);
+	for (i = 24; i < 256; i++)
+		machine.packet[i] = (uint8_t)i;
+	machine.packet_status = status;
+	machine.packet_length = length;
+}
+
+static void answers_are_decoded(void **state)
+{
+	struct mad_wire *wire = open_wire();
+	struct mad_reply reply;
+	unsigned i;
+
+	(void)state;
+	arrive("\x01\x01\x01\x81\0\0\0\0", 0, 256);
+	assert_int_equal(wire->ops->receive(wire, &reply, 100), 1);
+	assert_int_equal(machine.waits, 0);
+	assert_int_equal(reply.tid, 0x89abcdef);
+	assert_int_equal(reply.attribute, MAD_SL2VL);
+	assert_int_equal(reply.modifier, 0x00010203);
+	assert_int_equal(reply.status, 0);
+	assert_false(reply.timed_out);
+	for (i = 0; i < MAD_SMP_DATA; i++)
+		assert_int_equal(reply.data[i], 64 + i);
+
+	arrive("\x01\x01\x01\x81\0\x1c\0\0", 0, 256);
+	assert_int_equal(wire->ops->receive(wire, &reply, 100), 1);
+	assert_int_equal(reply.status, 0x001c);
+	/* directed route: the status' highest bit is the direction */
+	arrive("\x01\x81\x01\x81\x80\x0c\x04\x03", 0, 256);
+	assert_int_equal(wire->ops->receive(wire, &reply, 100), 1);
+	assert_int_equal(reply.status, 0x000c);
+	arrive("\x01\x81\x01\x81\x80\0\x04\x03", 0, 256);
+	assert_int_equal(wire->ops->receive(wire, &reply, 100), 1);
+	assert_int_equal(reply.status, 0);
+	close_wire(wire);
+}
+
+static void a_timeout_comes_back_as_it_was_sent(void **state)
+{
+	struct mad_wire *wire = open_wire();
+	struct mad_reply reply;
+
+	(void)state;
+	arrive("\x01\x01\x01\x01\0\0\0\0", ETIMEDOUT, 24); /* the kernel: the header alone */
+	assert_int_equal(wire->ops->receive(wire, &reply, 100), 1);
+	assert_true(reply.timed_out);
+	assert_int_equal(reply.tid, 0x89abcdef);
+	assert_int_equal(reply.attribute, MAD_SL2VL);
+	assert_int_equal(reply.modifier, 0x00010203);
+	assert_zero(reply.data, 0, MAD_SMP_DATA);
+	arrive("\x01\x81\x01\x01\0\0\0\x03", ETIMEDOUT, 256); /* ibsim: all of it */
+	assert_int_equal(wire->ops->receive(wire, &reply, 100), 1);
+	assert_true(reply.timed_out);
+	close_wire(wire);
+}
+
+static void packets_that_are_no_answer(void **state)
+{
+	static const struct {
+		const char *words;
+		uint32_t status;
+		int length;
+	} cases[] = {
+		{"\x01\x01\x01\x01\0\0\0\0", 0, 256}, /* someone else's Get */
+		{"\x01\x01\x01\x02\0\0\0\0", 0, 256}, /* Set */
+		{"\x01\x01\x01\x05\0\0\0\0", 0, 256}, /* Trap */
+		{"\x01\x01\x01\x82\0\0\0\0", 0, 256},
+		{"\x01\x04\x01\x81\0\0\0\0", 0, 256}, /* another class */
+		{"\x01\x01\x01\x81\0\0\0\0", 0, 255}, /* cut short */
+		{"\x01\x01\x01\x81\0\0\0\0", 0, -1},
+		{"\x01\x01\x01\x01\0\0\0\0", ETIMEDOUT, 23},
+		{"\x01\x01\x01\x02\0\0\0\0", ETIMEDOUT, 256}, /* a Set that was not ours */
+		{"\x01\x01\x01\x81\0\0\0\0", EAGAIN, 256},    /* umad2sim: partial request */
+	};
+	struct mad_wire *wire = open_wire();
+	struct mad_reply reply;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		arrive(cases[i].words, cases[i].status, cases[i].length);
+		if (wire->ops->receive(wire, &reply, 100) != 0)
+			fail_msg("case %u was taken for an answer", i);
+	}
+	close_wire(wire);
+}
+
+static void nothing_there_and_errors(void **state)
+{
+	static const struct {
+		int ret, error, expected;
+	} cases[] = {
+		{-EWOULDBLOCK, 0, 0},       /* umad2sim says so by value */
+		{-EAGAIN, EAGAIN, 0},       /* the kernel */
+		{-ETIMEDOUT, ETIMEDOUT, 0}, /* poll */
+		{-EIO, EINTR, 0},           /* poll, interrupted */
+		{-EIO, EIO, -EIO},          {-ENODEV, ENODEV, -ENODEV}, {-EIO, 0, -EIO},
+	};
+	struct mad_wire *wire = open_wire();
+	struct mad_reply reply;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		machine.receive_ret = cases[i].ret;
+		machine.receive_errno = cases[i].error;
+		machine.waits = 0;
+		assert_int_equal(wire->ops->receive(wire, &reply, 0), cases[i].expected);
+		assert_int_equal(machine.waits, 0);
+		assert_int_equal(wire->ops->receive(wire, &reply, 100), cases[i].expected);
+		assert_int_equal(machine.waits, cases[i].expected == 0);
+	}
+	close_wire(wire);
+}
+
+/* --- choosing and opening a port --- */
+
+static int check(const char *device, int port, struct mad_port_info *info)
+{
+	int ret = mad_port_check(device, port, info);
+
+	assert_int_equal(machine.cas_held, 0);
+	return ret;
+}
+
+static void ports_of_a_machine(void **state)
+{
+	struct mad_port_info info;
+
+	(void)state;
+	memset(&machine, 0, sizeof(machine));
+	machine.adapter[0] =
+		(struct adapter){.name = "mlx5_eth", .node_type = 1, .port[1] = {4, 5, "Ethernet"}};
+	machine.adapter[1] = (struct adapter){
+		.name = "mlx5_0", .node_type = 1, .port = {{0}, {1, 2, "InfiniBand"}, {2, 5, "InfiniBand"}}};
+	machine.adapter[2] = (struct adapter){
+		.name = "mlx5_1", .node_type = 1, .port = {{0}, {1, 3, "InfiniBand"}, {4, 5, "InfiniBand"}}};
+	machine.adapter[3] = (struct adapter){.name = "broken", .node_type = 1, .error = -EIO};
+
+	assert_int_equal(check(NULL, 0, &info), 0); /* the active one */
+	assert_string_equal(info.device, "mlx5_1");
+	assert_int_equal(info.port, 2);
+	assert_int_equal(info.guid, 0x0002c90300001232);
+	assert_int_equal(info.lid, 42);
+	assert_int_equal(info.sm_lid, 9);
+	assert_int_equal(info.state, 4);
+	assert_string_equal(info.link_layer, "InfiniBand");
+	assert_int_equal(check("mlx5_0", 0, &info), 0); /* init is enough */
+	assert_int_equal(info.port, 2);
+	assert_int_equal(info.state, 2);
+	assert_int_equal(check(NULL, 1, &info), -ENETDOWN); /* better than Ethernet */
+	assert_string_equal(info.device, "mlx5_0");
+	assert_int_equal(check("mlx5_1", 1, &info), -ENETDOWN);
+	assert_int_equal(info.state, 1);
+	assert_int_equal(check("mlx5_eth", 0, &info), -EPROTONOSUPPORT);
+	assert_string_equal(info.link_layer, "Ethernet");
+	assert_int_equal(info.port, 1);
+	assert_int_equal(check("mlx5_eth", 2, &info), -ENODEV);
+	assert_int_equal(check("mlx5_9", 0, &info), -ENODEV);
+	assert_string_equal(info.device, "");
+	assert_int_equal(check("mlx5_", 0, &info), -ENODEV);
+	assert_int_equal(check("mlx5_0", 3, &info), -ENODEV);
+	assert_int_equal(check(NULL, 10, &info), -ENODEV);
+	assert_int_equal(check(NULL, -1, &info), -ENODEV);
+	assert_int_equal(check("broken", 0, &info), -EIO);
+}
+
+static void machines_without_a_port(void **state)
+{
+	struct mad_port_info info;
+
+	(void)state;
+	memset(&machine, 0, sizeof(machine));
+	assert_int_equal(check(NULL, 0, &info), -ENODEV);
+	assert_int_equal(check("mlx5_0", 1, &info), -ENODEV);
+	machine.list_errno = EACCES;
+	assert_int_equal(check(NULL, 0, &info), -EACCES);
+	machine.list_errno = 0;
+	machine.adapter[0] = (struct adapter){.name = "broken", .node_type = 1, .error = -EIO};
+	assert_int_equal(check(NULL, 0, &info), -ENODEV);
+	machine.adapter[0] =
+		(struct adapter){.name = "mlx5_eth", .node_type = 1, .port[1] = {4, 5, "Ethernet"}};
+	assert_int_equal(check(NULL, 0, &info), -EPROTONOSUPPORT);
+	/* a host's port 0 is none; a switch has no other */
+	machine.adapter[0] = (struct adapter){.name = "hca", .node_type = 1, .port[0] = {4, 5, "InfiniBand"}};
+	assert_int_equal(check(NULL, 0, &info), -ENODEV);
+	machine.adapter[0].node_type = 2;
+	assert_int_equal(check(NULL, 0, &info), 0);
+	assert_int_equal(info.port, 0);
+	/* a name that libibumad could not hold */
+	machine.adapter[0].name = "a_name_of_twenty_byte";
+	assert_int_equal(check(NULL, 0, &info), -ENODEV);
+}
+
+static void opening_fails_and_leaves_nothing(void **state)
+{
+	struct ibqos_ctx ctx = {.program = "test", .err = stderr};
+	struct mad_wire *wire = open_wire();
+
+	(void)state;
+	assert_string_equal(machine.opened, "mlx5_0");
+	assert_int_equal(machine.opened_port, 1);
+	assert_int_equal(machine.registered, 2);
+	close_wire(wire);
+
+	machine.open_error = -EIO;
+	machine.open_errno = EACCES; /* not root */
+	assert_int_equal(mad_wire_open_umad(&ctx, NULL, 0, &wire), -EACCES);
+	assert_null(wire);
+	machine.open_error = -EOPNOTSUPP; /* no ib_umad */
+	assert_int_equal(mad_wire_open_umad(&ctx, NULL, 0, &wire), -EOPNOTSUPP);
+	assert_int_equal(machine.closed, 1);
+	machine.open_error = 0;
+	machine.register_error_class = 0x81;
+	assert_int_equal(mad_wire_open_umad(&ctx, NULL, 0, &wire), -EPERM);
+	assert_null(wire);
+	assert_int_equal(machine.closed, 2);
+	assert_int_equal(machine.unregistered, machine.registered);
+	machine.adapter[0].port[1].state = 1;
+	assert_int_equal(mad_wire_open_umad(&ctx, "mlx5_0", 1, &wire), -ENETDOWN);
+	assert_int_equal(machine.closed, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_lid_routed_get),
+		cmocka_unit_test(a_directed_route_get),
+		cmocka_unit_test(nothing_of_the_last_packet_is_left),
+		cmocka_unit_test(addresses_that_cannot_be),
+		cmocka_unit_test(what_the_kernel_says_to_a_send),
+		cmocka_unit_test(answers_are_decoded),
+		cmocka_unit_test(a_timeout_comes_back_as_it_was_sent),
+		cmocka_unit_test(packets_that_are_no_answer),
+		cmocka_unit_test(nothing_there_and_errors),
+		cmocka_unit_test(ports_of_a_machine),
+		cmocka_unit_test(machines_without_a_port),
+		cmocka_unit_test(opening_fails_and_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests_name("mad_wire", tests, NULL, NULL);
+}
