@@ -4,6 +4,7 @@ import ctypes
 import glob
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -121,7 +122,10 @@ def run(argv, timeout=60, stdin=None, **kwargs):
         if p.poll() is None:  # pytest's own timeout
             p.kill()
             p.wait()
-    return Result(argv, p.returncode, out, err, time.monotonic() - begin)
+    r = Result(argv, p.returncode, out, err, time.monotonic() - begin)
+    # whatever the test expects of the exit code, a sanitizer's report is a failure
+    assert not re.search(r"ERROR: \w*Sanitizer|: runtime error: ", r.stderr), str(r)
+    return r
 
 
 def binary():

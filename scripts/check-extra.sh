@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# make check-extra: what make check leaves out. Another compiler, the debug build, all tests but the kit's
+# own under address, leak and undefined behaviour sanitizers, static analysis, scripts, man pages.
+set -u
+self=$(realpath "$0")
+cd "$(dirname "$self")/.." || exit 1
+# shellcheck source=scripts/lib.sh
+. scripts/lib.sh
+fence "$@"
+scripts/deps.sh --for-extra || exit 1
+OUT=${OUT:-build}
+out=$(realpath -m "$OUT")
+jobs=-j$(nproc)
+
+step "clang, no warnings" make "$jobs" CC=clang OUT="$out/clang" W=-Werror all unit
+step "debug build, no warnings" make "$jobs" MODE=debug OUT="$out/debug" W=-Werror all unit
+step "sanitizer build" make "$jobs" MODE=san OUT="$out/san" W=-Werror all unit tools
+
+# A report must not look like a verdict of ibqos, whose exit codes are 0 to 3.
+export ASAN_OPTIONS=exitcode=99:detect_leaks=1:strict_string_checks=1:suppressions=$PWD/tests/tools/asan.supp
+export LSAN_OPTIONS=exitcode=99:print_suppressions=0:suppressions=$PWD/tests/tools/lsan.supp
+export UBSAN_OPTIONS=print_stacktrace=1
+export IBQOS_BIN=$out/san/ibqos IBQOS_OVERLAY=$out/san/tests/overlay.so
+echo "under sanitizers:"
+unit_tests "$out/san/tests"
+pytest_suite "command line (tests/cli)" tests/cli
+pytest_suite "simulated fabrics (tests/sim)" tests/sim --ignore tests/sim/test_kit.py
+unset ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS IBQOS_BIN IBQOS_OVERLAY
+
+# Few checks, each of which finds faults and not tastes. unusedFunction and style are left out.
+step "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
+	--inline-suppr --suppress=missingIncludeSystem --suppress=unknownMacro --suppress=normalCheckLevelMaxBranches \
+	-D_GNU_SOURCE -DIBQOS_VERSION='""' -Iinclude -j "$(nproc)" src tests/tools/overlay
+tidy() {
+	find src tests/tools/overlay -name '*.c' -print0 | xargs -0 -n 4 -P "$(nproc)" clang-tidy --quiet \
+		--warnings-as-errors='*' --checks='-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions,-bugprone-branch-clone,-bugprone-reserved-identifier,-bugprone-implicit-widening-of-multiplication-result,-bugprone-assignment-in-if-condition,-bugprone-macro-parentheses,clang-analyzer-core*,clang-analyzer-unix*,clang-analyzer-deadcode*,clang-analyzer-security.FloatLoopCounter' \
+		-- -std=c17 -D_GNU_SOURCE -DIBQOS_VERSION='""' -Iinclude
+}
+step "clang-tidy" tidy
+step "layers" scripts/check-layers.sh
+scripts_are_sound() {
+	local f
+	for f in scripts/*.sh .ci/run; do
+		bash -n "$f" || return 1
+	done
+	/usr/bin/python3 -m compileall -q -f tests -x '\.pytest_cache' || return 1
+	! command -v shellcheck >/dev/null || shellcheck -x -S warning scripts/*.sh .ci/run
+}
+step "scripts" scripts_are_sound
+man_pages() {
+	local f found=
+	for f in docs/man/*.rst; do
+		[ -e "$f" ] || continue
+		found=1
+		rst2man --halt=2 "$f" >/dev/null || return 1
+	done
+	[ -n "$found" ] || { echo "no man page in docs/man"; return 1; }
+}
+step "man pages" man_pages
+total

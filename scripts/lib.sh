@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+# Sourced by the scripts that start tests: the fence in front of real hardware, and counting.
+
+# Re-runs the calling script ($self, its full path) where /dev/infiniband and /sys/class/infiniband* are hidden, if they exist:
+# everything started from there, OpenSM above all, finds no adapter whatever goes wrong.
+fence() {
+	local d hide=()
+	for d in /dev/infiniband /sys/class/infiniband /sys/class/infiniband_mad /sys/class/infiniband_verbs; do
+		[ -e "$d" ] && hide+=("$d")
+	done
+	[ ${#hide[@]} -eq 0 ] && return 0
+	if [ -n "${IBQOS_TESTS_IN_NAMESPACE:-}" ]; then
+		for d in "${hide[@]}"; do
+			[ -z "$(ls -A "$d")" ] && continue
+			echo "$0: $d is not hidden although IBQOS_TESTS_IN_NAMESPACE is set: refusing to run" >&2
+			exit 1
+		done
+		return 0
+	fi
+	if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then
+		echo "$0: this machine has ${hide[*]}: tests run here only as root, in a mount namespace that hides them" >&2
+		exit 1
+	fi
+	exec unshare -m bash -c 'for d in '"${hide[*]}"'; do mount -t tmpfs -o ro none "$d" || exit 1; done
+		IBQOS_TESTS_IN_NAMESPACE=1 exec "$@"' bash "${self:?}" "$@"
+}
+
+passed=0 failed=0 skipped=0
+
+# summary NAME SECONDS PASSED FAILED SKIPPED: counts a suite and says so in one line.
+summary() {
+	passed=$((passed + $3)) failed=$((failed + $4)) skipped=$((skipped + $5))
+	printf '%-28s %4d s  %5d passed, %d failed%s\n' "$1" "$2" "$3" "$4" "$([ "$5" -eq 0 ] || echo ", $5 skipped")"
+}
+
+# The last line of all, and the exit code.
+total() {
+	echo "$passed passed, $failed failed$([ $skipped -eq 0 ] || echo ", $skipped skipped")"
+	[ $failed -eq 0 ]
+}
+
+# step NAME COMMAND...: one check that passes or fails as a whole; its output is shown when it fails.
+step() {
+	local name=$1 begin=$SECONDS log
+	shift
+	log=$(mktemp)
+	if "$@" >"$log" 2>&1 </dev/null; then
+		summary "$name" $((SECONDS - begin)) 1 0 0
+	else
+		cat "$log"
+		summary "$name" $((SECONDS - begin)) 0 1 0
+	fi
+	rm -f "$log"
+}
+
+# unit_tests FOLDER: every cmocka program in it. A program that runs no test, or dies, counts as a failure.
+unit_tests() {
+	local dir=$1 t log ok bad begin=$SECONDS sum_ok=0 sum_bad=0 programs=0
+	log=$(mktemp)
+	for t in "$dir"/test_*; do
+		[ -f "$t" ] && [ -x "$t" ] || continue
+		programs=$((programs + 1))
+		timeout 300 "$t" >"$log" 2>&1 </dev/null
+		local code=$?
+		ok=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{n += $1} END {print n + 0}')
+		bad=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{n += $1} END {print n + 0}')
+		if [ "$code" -ne 0 ] && [ "$bad" -eq 0 ] || [ $((ok + bad)) -eq 0 ]; then
+			echo "$t: exit $code after $ok tests"
+			bad=$((bad + 1))
+		fi
+		[ "$bad" -eq 0 ] || cat "$log"
+		sum_ok=$((sum_ok + ok)) sum_bad=$((sum_bad + bad))
+	done
+	rm -f "$log"
+	if [ $programs -eq 0 ]; then
+		echo "no unit test programs in $dir"
+		sum_bad=1
+	fi
+	summary "unit tests ($programs programs)" $((SECONDS - begin)) $sum_ok $sum_bad 0
+}
+
+# pytest_suite NAME ARGUMENTS...: counts from JUnit's record; a suite that ran no test counts as failed.
+pytest_suite() {
+	local name=$1 begin=$SECONDS xml code counts
+	shift
+	xml=$(mktemp)
+	/usr/bin/python3 -m pytest -q -p no:cacheprovider -n "${JOBS:-4}" --timeout 120 --junit-xml "$xml" "$@" </dev/null
+	code=$?
+	counts=$(/usr/bin/python3 - "$xml" "$code" <<'EOF'
+import sys
+import xml.etree.ElementTree as et
+try:
+    s = et.parse(sys.argv[1]).getroot().find("testsuite").attrib
+    tests, skipped = int(s["tests"]), int(s["skipped"])
+    bad = int(s["failures"]) + int(s["errors"])
+except (et.ParseError, AttributeError, KeyError, OSError):
+    tests, skipped, bad = 0, 0, 1
+passed = max(tests - skipped - bad, 0)
+if bad == 0 and (int(sys.argv[2]) != 0 or passed == 0):
+    bad = 1
+print(passed, bad, skipped)
+EOF
+	)
+	rm -f "$xml"
+	# shellcheck disable=SC2086
+	summary "$name" $((SECONDS - begin)) $counts
+}
