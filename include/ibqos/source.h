@@ -29,7 +29,11 @@ struct source_options {
 int source_open_live(const struct ibqos_ctx *ctx, const struct source_options *options, struct source **source);
 void source_close(struct source *source); /* NULL is fine */
 
-/* Discovers. The caller frees the fabric. Must be done before the first source_ask(). */
+/*
+ * Discovers. The caller frees the fabric. May be done again after source_ask(), which closes the wire
+ * until the next one. SIGINT, SIGTERM, SIGHUP, SIGALRM and SIGUSR1/2 are held while libibnetdisc runs,
+ * which breaks when interrupted; a stop that came meanwhile is -EINTR. Says what failed to ctx.
+ */
 int source_discover(struct source *source, struct finding_list *findings, struct fabric **fabric);
 
 /* One thing to ask. */
@@ -53,7 +57,11 @@ struct source_asker {
 	void *arg;
 };
 
-/* Asks until all queries are answered or given up. 0; -EINTR when stopped; -errno when the wire broke. */
+/*
+ * Asks until all queries are answered or given up. 0; -EINTR when stopped; -errno when the wire broke
+ * or did not open. Queries for an agent that there is no way to end as MAD_NOT_ASKED, as does what is
+ * left after a failure. Where no SM is known to the fabric, LIDs are not trusted: directed routes only.
+ */
 int source_ask(struct source *source, const struct fabric *fabric, const struct source_asker *asker);
 
 /* MADs of all source_ask() so far (discovery by libibnetdisc counts its own: fabric gaps tell). */
