@@ -124,26 +124,27 @@ static void put_places(struct report *r, const struct report_group *group)
 	report_put(r, "\n");
 }
 
-/* One clause of the line that says what was wanted and got. */
-static void put_clause(struct report *r, bool *started, const char *word, const char *text)
+/* One clause of the line that says what was wanted and got; `before` is what it is parted by. */
+static void put_clause(struct report *r, const char **before, const char *word, const char *text,
+		       const char *after)
 {
 	if (!text)
 		return;
-	report_put(r, "%s%s", *started ? "; " : INDENT, word);
+	report_put(r, "%s%s", *before, word);
 	text_put_clean(r, text);
-	*started = true;
+	*before = after;
 }
 
 static void put_wanted(struct report *r, const struct report_group *group, const char *wanted, bool with_what)
 {
 	const struct finding *f = group->members[0];
-	bool started = false;
+	const char *before = INDENT;
 
-	put_clause(r, &started, "", with_what ? f->what : NULL);
-	put_clause(r, &started, wanted, f->wanted);
-	put_clause(r, &started, "got ", f->got);
-	put_clause(r, &started, "", detail_shared(group) ? f->detail : NULL);
-	if (started)
+	put_clause(r, &before, "", with_what ? f->what : NULL, ": ");
+	put_clause(r, &before, wanted, f->wanted, "; ");
+	put_clause(r, &before, "got ", f->got, "; ");
+	put_clause(r, &before, "", detail_shared(group) ? f->detail : NULL, "; ");
+	if (strcmp(before, INDENT) != 0)
 		report_put(r, "\n");
 }
 

@@ -338,7 +338,7 @@ int report_end(struct report *r, enum ibqos_exit exit_code)
 	int error;
 
 	if (!r)
-		return 0;
+		return -EINVAL;
 	report_section_end(r);
 	r->writer->verdict(r, exit_code, verdicts[exit_code]);
 	r->writer->close(r);
