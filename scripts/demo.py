@@ -31,10 +31,17 @@ def expect(what, holds):
         failures.append(what)
 
 
+def show(text, head=14, tail=12):
+    lines = text.splitlines()
+    if len(lines) > head + tail + 40:
+        lines[head:-tail] = [f"    ... {len(lines) - head - tail} lines more ..."]
+    print("\n".join(lines))
+
+
 def ibqos(fabric, *args, codes):
     print(f"$ ibqos {' '.join(args)}", flush=True)
     r = fabric.ibqos(*args, timeout=300)
-    sys.stdout.write(r.stdout)
+    show(r.stdout)
     sys.stderr.write(r.stderr)
     expect(f"exit code {r.returncode} ({r.seconds:.1f} s, {r.sent.gets} Gets sent, {r.sent.sets} Sets)",
            r.returncode in codes)
