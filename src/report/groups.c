@@ -3,6 +3,7 @@
  * Findings as text: one paragraph for all alike ones of the fabric, a compiler's line for each in a
  * file.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,15 +38,18 @@ static void put_end(FILE *out, const char *name, uint64_t guid, int port)
 		fprintf(out, "[%d]", port);
 }
 
-/* "leaf-1[3] to host-7[1]"; the caller frees it; NULL when out of memory. */
-static char *place_of(const struct finding *f, bool with_detail)
+/* "leaf-1[3] to host-7[1]"; the caller frees it; NULL when out of memory, which is remembered. */
+static char *place_of(struct report *r, const struct finding *f, bool with_detail)
 {
 	char *text = NULL;
 	size_t size;
+	bool failed;
 	FILE *out = open_memstream(&text, &size);
 
-	if (!out)
+	if (!out) {
+		report_fail(r, -ENOMEM);
 		return NULL;
+	}
 	put_end(out, f->name, f->guid, f->port);
 	if (f->peer_guid != 0 || f->peer_name) {
 		fputs(" to ", out);
@@ -53,8 +57,11 @@ static char *place_of(const struct finding *f, bool with_detail)
 	}
 	if (with_detail && f->detail)
 		fprintf(out, " (%s)", f->detail);
-	if (fclose(out) == 0)
+	/* glibc's fclose() returns 0 even if there was no memory for what it flushed */
+	failed = ferror(out) != 0;
+	if (fclose(out) == 0 && !failed && text)
 		return text;
+	report_fail(r, -ENOMEM);
 	free(text);
 	return NULL;
 }
@@ -62,14 +69,6 @@ static char *place_of(const struct finding *f, bool with_detail)
 static bool has_place(const struct finding *f)
 {
 	return f->guid != 0 || f->name;
-}
-
-static void put_place(struct report *r, const struct finding *f)
-{
-	char *place = place_of(f, false);
-
-	text_put_clean(r, place ? place : "?");
-	free(place);
 }
 
 /* What the members are: ports, nodes, or both. */
@@ -106,7 +105,7 @@ static void put_places(struct report *r, const struct report_group *group)
 
 	report_put(r, INDENT "at");
 	for (size_t i = 0; i < shown; i++) {
-		char *place = place_of(group->members[i], with_detail);
+		char *place = place_of(r, group->members[i], with_detail);
 		size_t width = shown_width(place ? place : "?") + 2;
 
 		if (i > 0 && column + width > LINE_WIDTH) {
@@ -179,8 +178,11 @@ static void put_in_fabric(struct report *r, const struct report_group *group)
 	if (group->count > 1) {
 		report_put(r, "%zu %s: ", group->count, noun_of(group));
 	} else if (has_place(f)) {
-		put_place(r, f);
+		char *place = place_of(r, f, false);
+
+		text_put_clean(r, place ? place : "?");
 		report_put(r, ": ");
+		free(place);
 	}
 	report_put(r, "%s (%s)\n", kind->title, kind->code);
 	put_wanted(r, group, "wanted ", true);

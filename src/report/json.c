@@ -55,9 +55,12 @@ static struct json_object *object_of(struct report *r, const struct report_value
 /* Writes an object, NULL as null, and releases it. */
 static void put_object(struct report *r, struct json_object *object)
 {
-	const char *text = json_object_to_json_string_ext(object, LAYOUT);
+	const char *text;
 
-	if (!text)
+	/* json-c drops what it has no memory for and says nothing: only errno tells */
+	errno = 0;
+	text = json_object_to_json_string_ext(object, LAYOUT);
+	if (!text || errno == ENOMEM)
 		report_fail(r, -ENOMEM);
 	report_put(r, "%s", text ? text : "null");
 	json_object_put(object);

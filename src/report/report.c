@@ -103,30 +103,25 @@ static struct report_value string_value(struct report *r, const char *text)
 static struct report_value block_value(struct report *r, const char *text)
 {
 	struct report_value value = {.type = REPORT_STRING, .knowledge = REPORT_UNKNOWN};
-	size_t left = text ? strlen(text) : 0, size;
-	FILE *made;
+	size_t left = text ? strlen(text) : 0;
+	char *to;
 
 	if (!text)
 		return value;
-	made = open_memstream(&value.string, &size);
-	while (made && left > 0) {
-		size_t length = text_char(text, left);
+	value.string = to = malloc(3 * left + 1); /* a bad byte becomes the three of U+FFFD */
+	if (!to) {
+		report_fail(r, -ENOMEM);
+		return value;
+	}
+	value.knowledge = REPORT_KNOWN;
+	while (left > 0) {
+		size_t length = *text == '\n' || *text == '\t' ? 1 : text_char(text, left);
 
-		if (length > 0 || *text == '\n' || *text == '\t')
-			fwrite(text, 1, length ? length : 1, made);
-		else
-			fputs("\xef\xbf\xbd", made);
+		to = mempcpy(to, length ? text : "\xef\xbf\xbd", length ? length : 3);
 		text += length ? length : 1;
 		left -= length ? length : 1;
 	}
-	if (made && fclose(made) == 0) {
-		value.knowledge = REPORT_KNOWN;
-		return value;
-	}
-	if (made)
-		free(value.string);
-	value.string = NULL;
-	report_fail(r, -ENOMEM);
+	*to = '\0';
 	return value;
 }
 

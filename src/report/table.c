@@ -136,7 +136,7 @@ static void print_kept(struct report *r, struct text_table *table)
 		old = uselocale(utf8);
 	scols_table_enable_noencoding(table->scols, utf8 != (locale_t)0);
 	errno = 0;
-	if (scols_print_table(table->scols) < 0 || ferror(r->out))
+	if (scols_print_table(table->scols) < 0 || ferror(r->out) || errno == ENOMEM)
 		report_fail(r, errno ? -errno : -EIO);
 	scols_unref_table(table->scols);
 	table->scols = NULL;
