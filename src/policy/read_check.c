@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What classes must be to each other: no SL, traffic class or name twice, shares of at most the
+ * whole, one default. A value that was missing or faulty has been reported and is left out here.
+ */
+#include <string.h>
+
+#include "read.h"
+
+#define SHARE_TOLERANCE 1e-9 /* percent: sums of decimal fractions are seldom exact */
+#define ECN_BITS 3           /* of a traffic class byte: DSCP << 2 | ECN */
+
+static bool same_sl(const struct policy_class *a, const struct policy_class *b)
+{
+	return a->sl_mark.line && b->sl_mark.line && a->sl == b->sl;
+}
+
+static bool same_tc(const struct policy_class *a, const struct policy_class *b)
+{
+	return a->nccl_ib_tc != POLICY_NO_TC && a->nccl_ib_tc == b->nccl_ib_tc;
+}
+
+static bool same_name(const struct policy_class *a, const struct policy_class *b)
+{
+	return a->name && b->name && strcmp(a->name, b->name) == 0;
+}
+
+/* What no two classes may share. */
+static const struct unique {
+	enum finding_code code;
+	const char *key;
+	bool (*same)(const struct policy_class *a, const struct policy_class *b);
+	size_t mark; /* offset of the value's mark in a class */
+} uniques[] = {
+	{FINDING_POLICY_SL_CLASH, "sl", same_sl, offsetof(struct policy_class, sl_mark)},
+	{FINDING_POLICY_TC_CLASH, "nccl_ib_tc", same_tc, offsetof(struct policy_class, tc_mark)},
+	{FINDING_POLICY_NAME_CLASH, "name", same_name, offsetof(struct policy_class, mark)},
+};
+
+static struct policy_mark mark_at(const struct policy_class *class, size_t offset)
+{
+	struct policy_mark mark;
+
+	memcpy(&mark, (const char *)class + offset, sizeof(mark));
+	return mark;
+}
+
+/* Each class against the first one before it that has the same. */
+static void check_unique(struct policy_reader *in, const struct unique *unique)
+{
+	const struct policy *policy = in->policy;
+
+	for (size_t i = 1; i < policy->class_count; i++) {
+		const struct policy_class *class = &policy->classes[i], *first = policy->classes;
+		struct finding *f;
+
+		while (first < class && !unique->same(first, class))
+			first++;
+		if (first == class)
+			continue;
+		f = read_finding(in, unique->code, mark_at(class, unique->mark));
+		finding_set(&f->what, "key '%s'", unique->key);
+		if (unique->same == same_sl)
+			finding_set(&f->got, "%u", class->sl);
+		else if (unique->same == same_tc)
+			finding_set(&f->got, "%d", class->nccl_ib_tc);
+		else
+			read_quote(&f->got, class->name);
+		finding_set(&f->detail, "class '%s' has it in line %u", first->name ? first->name : "?",
+			    mark_at(first, unique->mark).line);
+	}
+}
+
+static void check_ecn(struct policy_reader *in)
+{
+	for (size_t i = 0; i < in->policy->class_count; i++) {
+		const struct policy_class *class = &in->policy->classes[i];
+		struct finding *f;
+
+		if (class->nccl_ib_tc == POLICY_NO_TC || !(class->nccl_ib_tc & ECN_BITS))
+			continue;
+		f = read_finding(in, FINDING_POLICY_TC_ECN, class->tc_mark);
+		finding_set(&f->what, "key 'nccl_ib_tc'");
+		finding_set(&f->got, "%d", class->nccl_ib_tc);
+		finding_set(&f->detail, "DSCP %d, ECN %d", class->nccl_ib_tc >> 2,
+			    class->nccl_ib_tc & ECN_BITS);
+	}
+}
+
+/* Reported at the last share, which is the one that can be changed without counting on others. */
+static void check_shares(struct policy_reader *in, bool whole)
+{
+	struct policy_mark last = {0};
+	double sum = 0;
+	bool all = whole;
+	struct finding *f;
+
+	for (size_t i = 0; i < in->policy->class_count; i++) {
+		const struct policy_class *class = &in->policy->classes[i];
+
+		if (class->share_mark.line) {
+			sum += class->share;
+			last = class->share_mark;
+		} else {
+			all = false;
+		}
+	}
+	if (!last.line || (sum <= 100 + SHARE_TOLERANCE && (!all || sum >= 100 - SHARE_TOLERANCE)))
+		return;
+	f = read_finding(in, sum > 100 ? FINDING_POLICY_SHARE_SUM : FINDING_POLICY_SHARE_SPARE, last);
+	finding_set(&f->what, "key 'share'");
+	finding_set(&f->wanted, "%s", sum > 100 ? "100 % or less in all" : "100 % in all");
+	finding_set(&f->got, "%.10g %%", sum);
+}
+
+static void check_default(struct policy_reader *in, bool whole, struct policy_mark classes_mark)
+{
+	struct policy *policy = in->policy;
+	const struct policy_class *first = NULL;
+
+	for (size_t i = 0; i < policy->class_count; i++) {
+		const struct policy_class *class = &policy->classes[i];
+		struct finding *f;
+
+		if (!class->is_default)
+			continue;
+		if (!first) {
+			first = class;
+			policy->default_class = i;
+			continue;
+		}
+		f = read_finding(in, FINDING_POLICY_DEFAULT, class->mark);
+		finding_set(&f->what, "key 'default'");
+		finding_set(&f->got, "a second default class");
+		finding_set(&f->detail, "class '%s' is the default already", first->name ? first->name : "?");
+	}
+	if (!first && whole && policy->class_count > 0)
+		finding_set(&read_finding(in, FINDING_POLICY_DEFAULT, classes_mark)->got, "none");
+}
+
+void read_check(struct policy_reader *in, bool whole, struct policy_mark classes_mark)
+{
+	for (size_t i = 0; i < sizeof(uniques) / sizeof(*uniques); i++)
+		check_unique(in, &uniques[i]);
+	check_ecn(in);
+	check_shares(in, whole);
+	check_default(in, whole, classes_mark);
+}
