@@ -92,6 +92,12 @@ size_t text_char(const char *text, size_t size);
  */
 int text_to_u64(const char *text, uint64_t max, uint64_t *value);
 
+/*
+ * Closes a stream of open_memstream() and says whether *text is whole: 0, else -ENOMEM with *text
+ * freed and NULL. glibc's fclose() returns 0 when memory ran out in its last flush.
+ */
+int text_stream_end(FILE *stream, char **text);
+
 /* Monotonic time in nanoseconds. */
 uint64_t clock_ns(void);
 

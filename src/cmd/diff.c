@@ -44,7 +44,7 @@ static int read_all(int fd, char **text)
 		if (n > 0)
 			fwrite(chunk, 1, (size_t)n, to);
 	}
-	return fclose(to) != 0 ? -ENOMEM : n < 0 ? -EIO : 0;
+	return text_stream_end(to, text) != 0 ? -ENOMEM : n < 0 ? -EIO : 0;
 }
 
 static int spawn_diff(const char *name, const int fds[2], bool old_exists, bool new_exists, int out, pid_t *pid)

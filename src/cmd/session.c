@@ -84,8 +84,9 @@ enum ibqos_exit session_end(struct cmd_session *s)
 	report_findings(s->report, &s->findings, s->options->all);
 	error = report_end(s->report, code);
 	if (s->options->output) {
-		if (fclose(s->out) != 0 && error == 0)
-			error = -errno;
+		int unfinished = text_stream_end(s->out, &s->buffer);
+
+		error = error ? error : unfinished;
 		if (error == 0)
 			error = file_replace(s->options->output, s->buffer, s->buffer_size, 0644);
 		free(s->buffer);

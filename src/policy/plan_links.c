@@ -306,11 +306,7 @@ static char *view_text(const struct plan *plan, const struct port_view *view)
 			between = "; ";
 		}
 	}
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return text_stream_end(out, &text) == 0 ? text : NULL;
 }
 
 struct table_check {

@@ -141,3 +141,15 @@ int text_to_u64(const char *text, uint64_t max, uint64_t *value)
 	*value = sum;
 	return 0;
 }
+
+int text_stream_end(FILE *stream, char **text)
+{
+	bool failed = fflush(stream) != 0 || ferror(stream);
+
+	failed |= fclose(stream) != 0 || !*text;
+	if (failed) {
+		free(*text);
+		*text = NULL;
+	}
+	return failed ? -ENOMEM : 0;
+}
