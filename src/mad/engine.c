@@ -184,12 +184,6 @@ static void abandon(struct run *run)
 
 /* --- sending --- */
 
-/* Whether a try that failed may be followed by another. */
-static bool may_repeat(const struct run *run, const struct slot *slot)
-{
-	return slot->tries <= run->engine->limits.retries && !run->ring.device[slot->device].given_up;
-}
-
 /* Pulls the next query into a slot; SLOT_NONE when there is no room or nothing to ask. */
 static uint32_t pull(struct run *run)
 {
@@ -268,6 +262,16 @@ static int note_failed(struct run *run, uint32_t index, int err)
 	return err != -EINVAL && ++engine->send_failures >= WIRE_FAILURES ? err : 0;
 }
 
+/* Ends a query that was to be sent, again or at all, to a device that was given up since. */
+static void finish_given_up(struct run *run, uint32_t index)
+{
+	run->engine->refused = false;
+	if (run->engine->slots.slot[index].tries)
+		finish_tried(run, index);
+	else
+		finish_unasked(run, index);
+}
+
 /* Sends as much as the windows, the rate and the wire allow: repeats first. -errno: ends the run. */
 static int fill(struct run *run)
 {
@@ -282,20 +286,15 @@ static int fill(struct run *run)
 		now = now_ns(engine);
 		index = slots_first(&engine->slots, SLOTS_READY);
 		if (index != SLOT_NONE && run->ring.device[engine->slots.slot[index].device].given_up) {
-			if (engine->slots.slot[index].tries)
-				finish_tried(run, index);
-			else
-				finish_unasked(run, index);
+			finish_given_up(run, index);
 			continue;
 		}
 		if (pace_wait(&engine->pace, now))
 			return 0;
 		if (index == SLOT_NONE)
 			index = pull(run);
-		if (index == SLOT_NONE) {
-			engine->refused = false;
+		if (index == SLOT_NONE)
 			return 0;
-		}
 		err = transmit(run, index);
 		if (err == -EAGAIN)
 			return note_refused(engine, now);
@@ -313,8 +312,10 @@ static int fill(struct run *run)
 /* The present try of a slot has ended without an answer that counts. */
 static void end_try(struct run *run, uint32_t index)
 {
-	if (may_repeat(run, &run->engine->slots.slot[index]))
-		slots_move(&run->engine->slots, index, SLOTS_READY);
+	struct mad_engine *engine = run->engine;
+
+	if (engine->slots.slot[index].tries <= engine->limits.retries)
+		slots_move(&engine->slots, index, SLOTS_READY);
 	else
 		finish_tried(run, index);
 }

@@ -126,8 +126,7 @@ static int fetch(struct wire_umad *w, unsigned wait_ms, int *length)
 	if (ret >= 0)
 		return 1;
 	/* An interrupted poll is -EIO with the reason in errno; umad2sim says "none" by value alone. */
-	if (ret == -EWOULDBLOCK || ret == -ETIMEDOUT || errno == EAGAIN || errno == EINTR ||
-	    errno == ETIMEDOUT)
+	if (ret == -EWOULDBLOCK || ret == -ETIMEDOUT || errno == EINTR)
 		return 0;
 	return errno ? -errno : ret;
 }

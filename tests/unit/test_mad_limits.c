@@ -57,6 +57,35 @@ static void a_wire_that_refuses_for_ever_is_broken(void **state)
 	bench_end(&b);
 }
 
+/* Takes two MADs, then none for 150 ms; device 7 is silent. */
+static int refuse_a_while(void *arg, struct script_wire *wire, const struct mad_request *request)
+{
+	const uint64_t *start_ns = arg;
+
+	if (wire->sends >= 2 && wire->clock_ns < *start_ns + 150 * MS)
+		return -EAGAIN;
+	return request->to->lid == 7 ? 0 : script_answer_all(NULL, wire, request);
+}
+
+static void a_refusal_ends_with_its_query(void **state)
+{
+	/* A try lasts 121 ms: less than the wire refuses in all, more than it refuses each query. */
+	const struct mad_limits limits = {
+		.window = 3, .device_window = 2, .timeout_ms = 90, .retries = 0, .give_up = 1};
+	struct bench b;
+
+	(void)state;
+	bench_play(&b, &limits, refuse_a_while, &b.start_ns);
+	script_job_add(&b.job, 7, 2);
+	script_job_add(&b.job, 8, 2);
+	bench_run(&b, 0);
+	assert_result(&b, 0, 0, MAD_TIMED_OUT, 0, 1);
+	assert_result(&b, 0, 1, MAD_NOT_ASKED, 0, 0);
+	assert_result(&b, 1, 1, MAD_ANSWERED, 0, 1);
+	assert_in_range(bench_ms(&b), 150, 160);
+	bench_end(&b);
+}
+
 static void bad_addresses_do_not_break_the_run(void **state)
 {
 	const struct mad_counts *counts;
@@ -348,6 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_refused_mad_is_kept),
 		cmocka_unit_test(a_wire_that_refuses_for_ever_is_broken),
+		cmocka_unit_test(a_refusal_ends_with_its_query),
 		cmocka_unit_test(bad_addresses_do_not_break_the_run),
 		cmocka_unit_test(failing_sends_break_the_run),
 		cmocka_unit_test(failing_receives_break_the_run),

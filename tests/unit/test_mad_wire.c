@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The umad wire and the choice of a port, with libibumad's calls that touch the machine replaced:
- * this program's own functions come before the library's. Packets are checked byte by byte
- * against the layouts of IBA 13.4.2 (MAD header), 14.2.1.1 and 14.2.1.2 (SMPs).
+ * The umad wire, with libibumad's calls that touch the machine replaced: this program's own
+ * functions come before the library's. Packets are checked byte by byte against the layouts of
+ * IBA 13.4.2 (MAD header), 14.2.1.1 and 14.2.1.2 (SMPs).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,9 +11,8 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
-#include <endian.h>
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <infiniband/mad.h>
@@ -24,24 +23,11 @@
 #define FD 17
 #define LID_AGENT 3
 #define DIRECT_AGENT 5
-#define ADAPTERS 4
-
-struct adapter {
-	const char *name;
-	unsigned node_type;
-	int error; /* of umad_get_ca() */
-	struct {
-		unsigned state, phys_state;
-		const char *link_layer; /* NULL: no such port */
-	} port[3];
-};
 
 /* The machine, and what was done to it. */
 static struct {
-	struct adapter adapter[ADAPTERS];
-	int list_errno;
-	struct umad_device_node node[ADAPTERS];
-	int cas_held;
+	struct umad_device_node node;
+	umad_port_t port;
 
 	int open_error, open_errno;
 	char opened[UMAD_CA_NAME_LEN];
@@ -65,61 +51,31 @@ static struct {
 
 struct umad_device_node *umad_get_ca_device_list(void)
 {
-	struct umad_device_node *first = NULL;
-	int i;
-
-	for (i = ADAPTERS - 1; i >= 0; i--) {
-		if (!machine.adapter[i].name)
-			continue;
-		machine.node[i] = (struct umad_device_node){first, machine.adapter[i].name};
-		first = &machine.node[i];
-	}
-	errno = machine.list_errno;
-	return first;
+	machine.node = (struct umad_device_node){.ca_name = "mlx5_0"};
+	return &machine.node;
 }
 
 void umad_free_ca_device_list(struct umad_device_node *head)
 {
-	(void)head;
+	assert_ptr_equal(head, &machine.node);
 }
 
+/* One adapter with one port. */
 int umad_get_ca(const char *name, umad_ca_t *ca)
 {
-	const struct adapter *a = machine.adapter;
-	umad_port_t *port;
-	int i;
-
-	while (a < machine.adapter + ADAPTERS && !(a->name && !strcmp(a->name, name)))
-		a++;
-	assert_true(a < machine.adapter + ADAPTERS);
-	if (a->error)
-		return a->error;
+	assert_string_equal(name, "mlx5_0");
 	memset(ca, 0, sizeof(*ca));
-	ca->node_type = a->node_type;
-	for (i = 0; i < 3; i++) {
-		if (!a->port[i].link_layer)
-			continue;
-		port = ca->ports[i] = calloc(1, sizeof(*port));
-		assert_non_null(port);
-		port->portnum = ca->numports = i;
-		port->state = a->port[i].state;
-		port->phys_state = a->port[i].phys_state;
-		port->base_lid = 40 + (unsigned)i;
-		port->sm_lid = 9;
-		port->port_guid = htobe64(0x0002c90300001230 + (unsigned)i);
-		strcpy(port->link_layer, a->port[i].link_layer);
-	}
-	machine.cas_held++;
+	ca->node_type = 1;
+	ca->numports = 1;
+	ca->ports[1] = &machine.port;
+	machine.port.portnum = 1;
+	strcpy(machine.port.link_layer, "InfiniBand");
 	return 0;
 }
 
 int umad_release_ca(umad_ca_t *ca)
 {
-	int i;
-
-	for (i = 0; i < UMAD_CA_MAX_PORTS; i++)
-		free(ca->ports[i]);
-	machine.cas_held--;
+	assert_ptr_equal(ca->ports[1], &machine.port);
 	return 0;
 }
 
@@ -202,8 +158,7 @@ static struct mad_wire *open_wire(void)
 	struct mad_wire *wire;
 
 	memset(&machine, 0, sizeof(machine));
-	machine.adapter[0] =
-		(struct adapter){.name = "mlx5_0", .node_type = 1, .port[1] = {4, 5, "InfiniBand"}};
+	machine.port.state = 4;
 	machine.receive_ret = -EWOULDBLOCK;
 	assert_int_equal(mad_wire_open_umad(&ctx, NULL, 0, &wire), 0);
 	return wire;
@@ -214,7 +169,6 @@ static void close_wire(struct mad_wire *wire)
 	wire->ops->close(wire);
 	assert_int_equal(machine.closed, 1);
 	assert_int_equal(machine.unregistered, machine.registered);
-	assert_int_equal(machine.cas_held, 0);
 }
 
 static const uint8_t *sent_mad(void)
@@ -474,84 +428,7 @@ static void nothing_there_and_errors(void **state)
 	close_wire(wire);
 }
 
-/* --- choosing and opening a port --- */
-
-static int check(const char *device, int port, struct mad_port_info *info)
-{
-	int ret = mad_port_check(device, port, info);
-
-	assert_int_equal(machine.cas_held, 0);
-	return ret;
-}
-
-static void ports_of_a_machine(void **state)
-{
-	struct mad_port_info info;
-
-	(void)state;
-	memset(&machine, 0, sizeof(machine));
-	machine.adapter[0] =
-		(struct adapter){.name = "mlx5_eth", .node_type = 1, .port[1] = {4, 5, "Ethernet"}};
-	machine.adapter[1] = (struct adapter){
-		.name = "mlx5_0", .node_type = 1, .port = {{0}, {1, 2, "InfiniBand"}, {2, 5, "InfiniBand"}}};
-	machine.adapter[2] = (struct adapter){
-		.name = "mlx5_1", .node_type = 1, .port = {{0}, {1, 3, "InfiniBand"}, {4, 5, "InfiniBand"}}};
-	machine.adapter[3] = (struct adapter){.name = "broken", .node_type = 1, .error = -EIO};
-
-	assert_int_equal(check(NULL, 0, &info), 0); /* the active one */
-	assert_string_equal(info.device, "mlx5_1");
-	assert_int_equal(info.port, 2);
-	assert_int_equal(info.guid, 0x0002c90300001232);
-	assert_int_equal(info.lid, 42);
-	assert_int_equal(info.sm_lid, 9);
-	assert_int_equal(info.state, 4);
-	assert_string_equal(info.link_layer, "InfiniBand");
-	assert_int_equal(check("mlx5_0", 0, &info), 0); /* init is enough */
-	assert_int_equal(info.port, 2);
-	assert_int_equal(info.state, 2);
-	assert_int_equal(check(NULL, 1, &info), -ENETDOWN); /* better than Ethernet */
-	assert_string_equal(info.device, "mlx5_0");
-	assert_int_equal(check("mlx5_1", 1, &info), -ENETDOWN);
-	assert_int_equal(info.state, 1);
-	assert_int_equal(check("mlx5_eth", 0, &info), -EPROTONOSUPPORT);
-	assert_string_equal(info.link_layer, "Ethernet");
-	assert_int_equal(info.port, 1);
-	assert_int_equal(check("mlx5_eth", 2, &info), -ENODEV);
-	assert_int_equal(check("mlx5_9", 0, &info), -ENODEV);
-	assert_string_equal(info.device, "");
-	assert_int_equal(check("mlx5_", 0, &info), -ENODEV);
-	assert_int_equal(check("mlx5_0", 3, &info), -ENODEV);
-	assert_int_equal(check(NULL, 10, &info), -ENODEV);
-	assert_int_equal(check(NULL, -1, &info), -ENODEV);
-	assert_int_equal(check("broken", 0, &info), -EIO);
-}
-
-static void machines_without_a_port(void **state)
-{
-	struct mad_port_info info;
-
-	(void)state;
-	memset(&machine, 0, sizeof(machine));
-	assert_int_equal(check(NULL, 0, &info), -ENODEV);
-	assert_int_equal(check("mlx5_0", 1, &info), -ENODEV);
-	machine.list_errno = EACCES;
-	assert_int_equal(check(NULL, 0, &info), -EACCES);
-	machine.list_errno = 0;
-	machine.adapter[0] = (struct adapter){.name = "broken", .node_type = 1, .error = -EIO};
-	assert_int_equal(check(NULL, 0, &info), -ENODEV);
-	machine.adapter[0] =
-		(struct adapter){.name = "mlx5_eth", .node_type = 1, .port[1] = {4, 5, "Ethernet"}};
-	assert_int_equal(check(NULL, 0, &info), -EPROTONOSUPPORT);
-	/* a host's port 0 is none; a switch has no other */
-	machine.adapter[0] = (struct adapter){.name = "hca", .node_type = 1, .port[0] = {4, 5, "InfiniBand"}};
-	assert_int_equal(check(NULL, 0, &info), -ENODEV);
-	machine.adapter[0].node_type = 2;
-	assert_int_equal(check(NULL, 0, &info), 0);
-	assert_int_equal(info.port, 0);
-	/* a name that libibumad could not hold */
-	machine.adapter[0].name = "a_name_of_twenty_byte";
-	assert_int_equal(check(NULL, 0, &info), -ENODEV);
-}
+/* --- opening --- */
 
 static void opening_fails_and_leaves_nothing(void **state)
 {
@@ -577,7 +454,7 @@ static void opening_fails_and_leaves_nothing(void **state)
 	assert_null(wire);
 	assert_int_equal(machine.closed, 2);
 	assert_int_equal(machine.unregistered, machine.registered);
-	machine.adapter[0].port[1].state = 1;
+	machine.port.state = 1;
 	assert_int_equal(mad_wire_open_umad(&ctx, "mlx5_0", 1, &wire), -ENETDOWN);
 	assert_int_equal(machine.closed, 2);
 }
@@ -594,8 +471,6 @@ int main(void)
 		cmocka_unit_test(a_timeout_comes_back_as_it_was_sent),
 		cmocka_unit_test(packets_that_are_no_answer),
 		cmocka_unit_test(nothing_there_and_errors),
-		cmocka_unit_test(ports_of_a_machine),
-		cmocka_unit_test(machines_without_a_port),
 		cmocka_unit_test(opening_fails_and_leaves_nothing),
 	};
 
