@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * verify: the state that the asker (verify.c) leaves and the findings (verify_findings.c) read.
+ * verify: the state that a run (verify.c) and its answers (verify_ask.c) leave and the findings
+ * (verify_findings.c) read.
  *
  * A table is kept only where it differs, so a fabric of 58,000 switch ports with 37 tables each
  * costs some megabytes.
@@ -73,6 +74,12 @@ struct verify {
 	uint32_t run_count;
 	int error; /* of an answer that could not be kept */
 };
+
+/* The next query of the pass to an agent, counted as asked; false: no more. */
+bool verify_next_query(struct verify *v, struct agent_state *agent, struct source_query *query);
+/* The callbacks of source_ask(); arg is the struct verify. */
+bool verify_next(void *arg, uint32_t which, struct source_query *query);
+void verify_answer(void *arg, const struct source_query *query, const struct mad_answer *answer);
 
 /* How many queries about a port ended so, over all items. */
 unsigned verify_port_ended(const struct port_state *state, enum mad_outcome outcome);

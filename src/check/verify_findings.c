@@ -217,31 +217,64 @@ static void add_port(const struct verify *v, uint32_t port, bool silent, struct 
 
 /* --- agents and links --- */
 
+/* How the queries to an agent ended, over all its ports. */
+struct agent_sum {
+	unsigned heard, heard_tables; /* answered, be it with a status; of these, for tables */
+	unsigned timed_out, not_asked;
+};
+
+static void sum_agent(const struct verify *v, const struct agent_state *agent, struct agent_sum *sum)
+{
+	uint32_t i;
+
+	*sum = (struct agent_sum){0};
+	for (i = agent->first; i < agent->end; i++) {
+		const struct port_state *state = &v->ports[i];
+		unsigned heard =
+			verify_port_ended(state, MAD_ANSWERED) + verify_port_ended(state, MAD_STATUS);
+
+		sum->heard += heard;
+		sum->heard_tables += heard - state->ended[VERIFY_PORT_INFO][MAD_ANSWERED] -
+				     state->ended[VERIFY_PORT_INFO][MAD_STATUS];
+		sum->timed_out += verify_port_ended(state, MAD_TIMED_OUT);
+		sum->not_asked += verify_port_ended(state, MAD_NOT_ASKED);
+	}
+}
+
+/* True where all tables of an agent's ports that were asked for are lost. */
+static bool lost_all_tables(const struct verify *v, const struct agent_state *agent,
+			    const struct agent_sum *sum)
+{
+	unsigned asked = 0;
+	uint32_t i;
+
+	for (i = agent->first; i < agent->end; i++)
+		asked += v->ports[i].asked[VERIFY_SL2VL] + v->ports[i].asked[VERIFY_VLARB];
+	return asked > 0 && sum->heard_tables == 0;
+}
+
 /*
  * Says so once where an agent left all its queries, or all from some point on, unanswered: its
  * ports are then not listed one by one. Not where the run was stopped and the agent is not to blame.
  */
 static bool add_silent(const struct verify *v, const struct agent_state *agent, struct finding_list *findings)
 {
-	unsigned heard = 0, timed_out = 0, not_asked = 0;
+	struct agent_sum sum;
 	struct finding *f;
-	uint32_t i;
 
-	for (i = agent->first; i < agent->end; i++) {
-		heard += verify_port_ended(&v->ports[i], MAD_ANSWERED) +
-			 verify_port_ended(&v->ports[i], MAD_STATUS);
-		timed_out += verify_port_ended(&v->ports[i], MAD_TIMED_OUT);
-		not_asked += verify_port_ended(&v->ports[i], MAD_NOT_ASKED);
-	}
-	if (timed_out + not_asked == 0 || (heard > 0 && not_asked == 0) || (v->stopped && timed_out == 0))
+	sum_agent(v, agent, &sum);
+	if (sum.timed_out + sum.not_asked == 0 || (v->stopped && sum.timed_out == 0))
+		return false;
+	if (sum.heard > 0 && sum.not_asked == 0 && !lost_all_tables(v, agent, &sum))
 		return false;
 	f = finding_add(findings, FINDING_AGENT_SILENT);
 	if (fabric_port_node(v->fabric, agent->agent)->type == FABRIC_SWITCH)
 		place_node(f, v->fabric, v->fabric->ports[agent->agent].node);
 	else
 		place_port(f, v->fabric, agent->agent);
-	finding_set(&f->what, "%u of %u queries", timed_out + not_asked, heard + timed_out + not_asked);
-	finding_set(&f->detail, "%u not answered, %u then not asked", timed_out, not_asked);
+	finding_set(&f->what, "%u of %u queries", sum.timed_out + sum.not_asked,
+		    sum.heard + sum.timed_out + sum.not_asked);
+	finding_set(&f->detail, "%u not answered, %u then not asked", sum.timed_out, sum.not_asked);
 	return true;
 }
 

@@ -213,6 +213,28 @@ static void test_agent_falls_silent(void **state)
 	rig_free(&rig);
 }
 
+/* An adapter has so few queries that it need not have been given up. */
+static void test_host_falls_silent(void **state)
+{
+	uint32_t agent;
+	struct rig rig;
+
+	(void)state;
+	rig_make(&rig, NULL);
+	agent = rig_port(&rig, RIG_GPU_2, 1);
+	fail_queries(&rig, agent, SCRIPT_ANY, MAD_VLARB, SCRIPT_ANY, MAD_TIMED_OUT);
+	fail_queries(&rig, agent, SCRIPT_ANY, MAD_SL2VL, SCRIPT_ANY, MAD_TIMED_OUT);
+	rig_verify(&rig);
+	assert_int_equal(rig.findings.count, 1);
+	assert_string_equal(rig_only(&rig, FINDING_AGENT_SILENT)->what, "3 of 4 queries");
+	/* one table that it answers, or refuses, and it is not silent */
+	fail_queries(&rig, agent, SCRIPT_ANY, MAD_SL2VL, SCRIPT_ANY, MAD_STATUS);
+	rig_verify(&rig);
+	assert_int_equal(rig.findings.count, 2);
+	assert_int_equal(finding_count_code(&rig.findings, FINDING_QUERY_FAILED), 2);
+	rig_free(&rig);
+}
+
 /* Where the fresh PortInfo is lost the discovery's serves to look further. */
 static void test_lost_port_info_does_not_hide_a_difference(void **state)
 {
@@ -388,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_silent_switch),
 		cmocka_unit_test(test_silent_host),
 		cmocka_unit_test(test_agent_falls_silent),
+		cmocka_unit_test(test_host_falls_silent),
 		cmocka_unit_test(test_lost_port_info_does_not_hide_a_difference),
 		cmocka_unit_test(test_gap_of_the_discovery),
 		cmocka_unit_test(test_switch_info_unknown),
