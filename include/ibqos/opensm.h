@@ -28,14 +28,16 @@ int opensm_conf_parse(const char *text, size_t size, struct opensm_conf **conf);
 void opensm_conf_free(struct opensm_conf *conf);
 /*
  * The value OpenSM takes for a key: the last line that sets it, comment and quotes stripped;
- * NULL if no line does. Owned by conf, valid until it is changed.
+ * NULL if no line does. "(null)" is given as it stands: for a text OpenSM takes it as none. Owned
+ * by conf, valid until it is changed.
  */
 const char *opensm_conf_get(const struct opensm_conf *conf, const char *key);
 unsigned opensm_conf_line(const struct opensm_conf *conf, const char *key); /* its line number from 1; 0 if none */
 /*
  * Sets a key: the line that OpenSM takes (the last) is rewritten in place, keeping what stands
  * around the value; earlier lines of that key, which OpenSM overrides anyway, stay. Where no line
- * sets it, one is appended. Nothing changes when it has the value already.
+ * sets it, one is appended. Nothing changes when it has the value already. -EINVAL: OpenSM would
+ * read something else (a '#', a newline, blanks or quotes around it, too long for a line).
  */
 int opensm_conf_set(struct opensm_conf *conf, const char *key, const char *value);
 int opensm_conf_render(const struct opensm_conf *conf, char **text, size_t *size);
@@ -75,14 +77,15 @@ struct opensm_instance {
 	pid_t pid;
 	int pidfd;		   /* holds on to this very process; -1 when not found */
 	char *config;		   /* absolute path it was started with (-F/--config), or the default */
-	char *log;		   /* absolute path of its log file (-f/--log_file), or the default */
+	char *log;		   /* absolute path of its log file: -f/--log_file, else its config's log_file, else the
+				      default; NULL: stdout or stderr */
 	bool config_given;	   /* -F was on its command line */
 };
 
 /*
  * Finds the OpenSM process of this machine that reads `config` (paths compared by what they
  * resolve to), among the /proc entries named "opensm". 0; -ESRCH: none runs; -ENOENT: some run,
- * none with this config; -EMLINK: more than one does.
+ * none with this config; -EMLINK: more than one does; -ENOSYS: the kernel has no pidfd_open.
  */
 int opensm_find(const struct ibqos_ctx *ctx, const char *config, struct opensm_instance *instance);
 void opensm_instance_clear(struct opensm_instance *instance);
@@ -101,7 +104,8 @@ struct opensm_log_events {
 	unsigned policy_errors; /* AC01, AC03..AC06, AC10..AC13: the qos-policy file was refused */
 	char *last_error;      /* the last line with " ERR ", printable; NULL if none */
 };
-int opensm_log_open(const char *path, struct opensm_log **log); /* a file that does not exist yet is fine */
+/* A file that does not exist yet is fine; of NULL, or what is no regular file, nothing is ever told. */
+int opensm_log_open(const char *path, struct opensm_log **log);
 void opensm_log_close(struct opensm_log *log);
 int opensm_log_poll(struct opensm_log *log, struct opensm_log_events *events); /* adds; follows rotation */
 void opensm_log_events_clear(struct opensm_log_events *events);

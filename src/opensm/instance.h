@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The running OpenSM, inside this folder and for its tests: its command line as a pure function,
+ * and the search with the place of /proc as a parameter.
+ */
+#ifndef OPENSM_INSTANCE_H
+#define OPENSM_INSTANCE_H
+
+#include "ibqos/opensm.h"
+
+/* What a command line says; pointers into it, NULL where it does not. */
+struct opensm_arguments {
+	const char *config; /* -F, --config */
+	const char *log;    /* -f, --log_file */
+};
+
+/*
+ * Reads arguments as /proc/PID/cmdline has them: each ended by a NUL, the first is the program. The
+ * text must be NUL-terminated one past size.
+ */
+void opensm_arguments_read(const char *cmdline, size_t size, struct opensm_arguments *arguments);
+
+/* opensm_find() in a /proc that stands at `proc`. */
+int opensm_find_in(const struct ibqos_ctx *ctx, const char *proc, const char *config,
+		   struct opensm_instance *instance);
+
+#endif
