@@ -79,7 +79,7 @@ struct mad_limits {
 	unsigned window;	/* MADs on the wire at once, 1..4096 */
 	unsigned device_window; /* of these, to one device, 1..window */
 	unsigned timeout_ms;	/* for one try */
-	unsigned retries;	/* repeats after the first try */
+	unsigned retries;	/* repeats after the first try: after a timeout, or when the device is busy */
 	unsigned rate;		/* MADs a second at most; 0: no ceiling */
 	unsigned give_up;	/* queries in a row that a device left unanswered before the rest of its
 				   queries are handed back as MAD_NOT_ASKED; 0: never */
@@ -113,7 +113,7 @@ struct mad_reply {
 
 struct mad_wire;
 struct mad_wire_ops {
-	/* Sends a Get; 0 or -errno (-EAGAIN: not now, try again). */
+	/* Sends a Get; 0 or -errno (-EAGAIN: not now, try again; -EINVAL: an address that cannot be). */
 	int (*send)(struct mad_wire *wire, const struct mad_request *request);
 	/* Waits up to wait_ms for one reply: 1 and *reply filled, 0 none, -errno. -EINTR is not an error. */
 	int (*receive)(struct mad_wire *wire, struct mad_reply *reply, unsigned wait_ms);
@@ -159,7 +159,7 @@ int mad_wire_open_umad(const struct ibqos_ctx *ctx, const char *device, int port
 
 struct mad_engine;
 
-/* Makes an engine on a wire, which it then owns and closes. Limits out of range: -EINVAL. */
+/* Makes an engine on a wire, which it then owns and closes; not on failure. Limits out of range: -EINVAL. */
 int mad_engine_new(const struct ibqos_ctx *ctx, struct mad_wire *wire, const struct mad_limits *limits,
 		   struct mad_engine **engine);
 void mad_engine_free(struct mad_engine *engine);
