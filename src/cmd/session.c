@@ -109,8 +109,8 @@ void session_fabric_fields(struct cmd_session *s)
 
 	for (uint32_t i = 0; i < f->node_count; i++)
 		switches += f->nodes[i].type == FABRIC_SWITCH;
-	for (uint32_t i = 0; i < f->port_count; i++)
-		active += f->ports[i].known && fabric_port_state(&f->ports[i]) == FABRIC_STATE_ACTIVE;
+	for (uint32_t i = 0; i < f->port_count; i++) /* port 0 of a switch is no link */
+		active += f->ports[i].number > 0 && f->ports[i].known && fabric_port_state(&f->ports[i]) == FABRIC_STATE_ACTIVE;
 	report_section(s->report, "fabric_found", "fabric");
 	report_number(s->report, "switches", "switches", switches);
 	report_number(s->report, "adapters", "adapters and routers", f->node_count - switches);

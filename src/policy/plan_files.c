@@ -107,7 +107,9 @@ static int choose_rules(const struct policy *policy, const struct opensm_conf *c
 	const char *fault = NULL;
 	struct finding *f;
 
-	if (!*reads || strcmp(reads, NO_VALUE) == 0)
+	if (!plan->conf_old) /* nothing says yet what OpenSM reads */
+		reads = policy->opensm_qos_policy ? policy->opensm_qos_policy : OPENSM_QOS_POLICY;
+	else if (!*reads || strcmp(reads, NO_VALUE) == 0)
 		fault = "OpenSM reads no qos-policy file at all";
 	else if (*reads != '/')
 		fault = "OpenSM looks for a relative path from the folder it was started in";

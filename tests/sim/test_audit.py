@@ -45,7 +45,7 @@ def test_ndr_and_xdr_are_decoded(up):
     f, _ = up(leaves=2, spines=1, hosts_per_leaf=2, uplinks=1, storage=0)
     # NDR: LinkSpeedExt bit 3 (IBA 14.2.5.6); CapabilityMask2 bit 10 IsLinkSpeedNDRSupported
     f.capabilities = []
-    ndr = "LinkSpeedExtActive=8 LinkSpeedExtSupported=15 LinkSpeedExtEnabled=15 LinkWidthSupported=3 CapMask=0x0251c848 CapMask2=0x0430"
+    ndr = "LinkSpeedExtActive=8 LinkSpeedExtSupported=15 LinkSpeedExtEnabled=15 LinkWidthSupported=3 CapMask=0x0251c848 CapabilityMask2=0x0430"
     f.rules(f"attr=PortInfo : set {ndr}")
     r = f.ibqos("discover", "--format", "json").ok()
     assert {(x["speed"], x["width"], x["gbps"]) for x in r.json["links"]} == {("NDR", "4x", 400)}

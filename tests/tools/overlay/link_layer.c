@@ -10,17 +10,19 @@
 
 #include "overlay.h"
 
-int umad_get_port(const char *ca_name, int portnum, umad_port_t *port)
+int umad_get_ca(const char *ca_name, umad_ca_t *ca)
 {
-	int (*real)(const char *, int, umad_port_t *) = NULL;
+	int (*real)(const char *, umad_ca_t *) = NULL;
 	const char *link_layer = getenv("IBQOS_OVERLAY_LINK_LAYER");
 	int error;
 
-	*(void **)&real = dlsym(RTLD_NEXT, "umad_get_port");
+	*(void **)&real = dlsym(RTLD_NEXT, "umad_get_ca");
 	if (!real)
-		die("no umad_get_port behind the overlay");
-	error = real(ca_name, portnum, port);
-	if (error == 0 && link_layer)
-		snprintf(port->link_layer, sizeof(port->link_layer), "%s", link_layer);
+		die("no umad_get_ca behind the overlay");
+	error = real(ca_name, ca);
+	for (int i = 0; error == 0 && link_layer && i < UMAD_CA_MAX_PORTS; i++) {
+		if (ca->ports[i])
+			snprintf(ca->ports[i]->link_layer, sizeof(ca->ports[i]->link_layer), "%s", link_layer);
+	}
 	return error;
 }
