@@ -33,13 +33,13 @@ step "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,p
 	--inline-suppr --suppress=missingIncludeSystem --suppress=unknownMacro --suppress=arrayIndexThenCheck \
 	--suppress=uninitvar:src/opensm/conf.c \
 	-D_GNU_SOURCE -DIBQOS_VERSION='""' -Iinclude -j "$(nproc)" src tests/tools/overlay
-tidy_checks=-*,bugprone-*,clang-analyzer-core*,clang-analyzer-unix*,clang-analyzer-deadcode*
+tidy_checks='-*,bugprone-*,clang-analyzer-core*,clang-analyzer-unix*,clang-analyzer-deadcode*'
 for no in easily-swappable-parameters narrowing-conversions branch-clone reserved-identifier assignment-in-if-condition \
 	implicit-widening-of-multiplication-result macro-parentheses suspicious-string-compare; do
 	tidy_checks+=,-bugprone-$no
 done
 # uthash and tables of counted arrays are beyond the analyser's path model; the sanitizers above look there
-tidy_checks+=,-clang-analyzer-unix.Malloc,-clang-analyzer-core.UndefinedBinaryOperatorResult
+tidy_checks+=',-clang-analyzer-unix.Malloc,-clang-analyzer-core.UndefinedBinaryOperatorResult'
 tidy() {
 	find src tests/tools/overlay -name '*.c' -print0 | xargs -0 -n 4 -P "$(nproc)" sh -c '
 		checks=$1; shift
