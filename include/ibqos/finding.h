@@ -88,7 +88,10 @@ struct finding *finding_at(struct finding *f, const char *file, unsigned line, u
  */
 __attribute__((format(printf, 2, 3))) void finding_set(char **member, const char *format, ...);
 
-/* Worst first; then by code, name (host-2 before host-10), GUID, port, file, line: the order of all output. */
+/*
+ * The order of all output: worst first, then by weight; those in files by file, line and column, then
+ * the others by code, name (host-2 before host-10), GUID and port.
+ */
 void finding_list_sort(struct finding_list *list);
 
 /* How many findings have this severity, or this code. */

@@ -27,8 +27,10 @@ struct link_view {
 static void mend_fdr10(const struct fabric_port *port, struct link_state *state,
 		       const struct link_state *peer)
 {
-	if (!port->has_ext && state->speed_active == LINK_QDR && peer->speed_active == LINK_FDR10)
-		state->speed_active = LINK_FDR10;
+	if (port->has_ext || state->speed_active != LINK_QDR || peer->speed_active != LINK_FDR10)
+		return;
+	state->speed_active = LINK_FDR10;
+	state->speed_supported |= LINK_FDR10;
 }
 
 /* Both ends should tell the same; where they do not, the lower counts. */

@@ -59,14 +59,18 @@ static int compare_findings(const void *left, const void *right)
 	int order = COMPARE(b->severity, a->severity);
 
 	order = order ? order : COMPARE(b->weight, a->weight);
+	/* those in files come together, as one reads a file */
+	order = order ? order : COMPARE(!a->file, !b->file);
+	if (a->file && b->file) {
+		order = order ? order : compare_text(a->file, b->file);
+		order = order ? order : COMPARE(a->line, b->line);
+		order = order ? order : COMPARE(a->column, b->column);
+	}
 	order = order ? order : COMPARE(a->code, b->code);
 	order = order ? order : compare_text(a->name, b->name);
 	order = order ? order : COMPARE(a->guid, b->guid);
 	order = order ? order : COMPARE(a->port, b->port);
-	order = order ? order : compare_text(a->file, b->file);
-	order = order ? order : COMPARE(a->line, b->line);
 	/* the rest only so that the same findings always come in the same order */
-	order = order ? order : COMPARE(a->column, b->column);
 	order = order ? order : compare_text(a->what, b->what);
 	order = order ? order : compare_text(a->wanted, b->wanted);
 	order = order ? order : compare_text(a->got, b->got);

@@ -248,26 +248,29 @@ static bool conf_marked(const struct opensm_conf *conf)
 	return false;
 }
 
-/* Ends the last line of the file, where it has no newline, so that another can follow. */
-static int conf_end_line(struct opensm_conf *conf, const char *newline)
+/*
+ * Ends the last line of the file, where it has no newline, so that another can follow. By "\n"
+ * alone: a "\r" behind a key without value would become part of the key.
+ */
+static int conf_end_line(struct opensm_conf *conf)
 {
 	struct piece *last = conf->count ? &conf->pieces[conf->count - 1] : NULL;
 	char *longer;
 
 	if (!last || last->bytes[last->size - 1] == '\n')
 		return 0;
-	longer = realloc(last->bytes, last->size + strlen(newline) + 1);
+	longer = realloc(last->bytes, last->size + 2);
 	if (!longer)
 		return -ENOMEM;
 	last->bytes = longer;
-	memcpy(longer + last->size, newline, strlen(newline) + 1);
-	last->size += strlen(newline);
+	longer[last->size++] = '\n';
+	longer[last->size] = '\0';
 	return 0;
 }
 
 static int conf_append(struct opensm_conf *conf, const char *key, const char *value)
 {
-	const char *newline = conf_newline(conf);
+	const char *newline = *value ? conf_newline(conf) : "\n";
 	struct piece line = {0}, mark = {0};
 	char *text;
 	int r, size = asprintf(&text, "%s%s%s%s", key, *value ? " " : "", value, newline);
@@ -290,7 +293,7 @@ static int conf_append(struct opensm_conf *conf, const char *key, const char *va
 	if (r == 0)
 		r = conf_room(conf, 2);
 	if (r == 0)
-		r = conf_end_line(conf, newline);
+		r = conf_end_line(conf);
 	if (r < 0) {
 		piece_clear(&line);
 		piece_clear(&mark);

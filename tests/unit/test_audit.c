@@ -291,6 +291,7 @@ static void test_what_is_not_known_is_raw(void **state)
 	assert_int_equal(audit.findings.count, 1);
 	assert_string_equal(audit.findings.items[0].what, "speed");
 	assert_string_equal(audit.findings.items[0].got, "raw 0x304 here, 0x204 at the other end");
+	assert_int_equal(audit.result.links_unknown, 1);
 	done(&audit);
 
 	/* what is known is judged all the same */
@@ -385,34 +386,45 @@ static void test_end_not_known(void **state)
 	done(&audit);
 }
 
-/* The end of which 0xff90 was not asked calls FDR10 QDR: that is no slow link and no disagreement. */
-static void test_fdr10_seen_from_one_end(void **state)
+/* Mellanox ExtendedPortInfo: byte 7 LinkSpeedSupported, 11 Enabled, 15 Active; bit 0 is FDR10. */
+static void fdr10_link(struct audit *audit, const struct image_port *port, bool active, bool both_ends)
 {
-	struct image_port port = old_port(W4, W1 | W4, 4, 7);
-	uint8_t info[MAD_SMP_DATA], ext_info[MAD_SMP_DATA];
+	uint8_t info[MAD_SMP_DATA], ext_info[MAD_SMP_DATA] = {[7] = 1, [11] = 1, [15] = active};
 	uint32_t leaf, spine;
+
+	make_switches(audit, &leaf, &spine);
+	image_port_info(info, port);
+	assert_int_equal(fabric_port_seen(audit->fabric, leaf, 1, 0, info, ext_info), 0);
+	assert_int_equal(fabric_port_seen(audit->fabric, spine, 1, 0, info, both_ends ? ext_info : NULL), 0);
+	assert_int_equal(fabric_link(audit->fabric, leaf, 1, spine, 1), 0);
+	run(audit);
+}
+
+static void test_fdr10(void **state)
+{
+	struct image_port port = old_port(W4, W1 | W4, 4, 7), narrow = old_port(W1, W1 | W4, 4, 7);
 	struct audit audit;
 
 	(void)state;
-	for (unsigned active = 0; active < 2; active++) {
-		make_switches(&audit, &leaf, &spine);
-		/* Mellanox ExtendedPortInfo: byte 7 LinkSpeedSupported, 11 Enabled, 15 Active; bit 0 is FDR10
-		 */
-		memset(ext_info, 0, sizeof(ext_info));
-		ext_info[7] = ext_info[11] = 1;
-		ext_info[15] = active;
-		image_port_info(info, &port);
-		assert_int_equal(fabric_port_seen(audit.fabric, leaf, 1, 0, info, ext_info), 0);
-		assert_int_equal(fabric_port_seen(audit.fabric, spine, 1, 0, info, active ? NULL : ext_info),
-				 0);
-		assert_int_equal(fabric_link(audit.fabric, leaf, 1, spine, 1), 0);
-		run(&audit);
-		/* both can and neither does: slow */
-		assert_int_equal(audit.findings.count, active ? 0 : 1);
-		if (!active)
-			assert_string_equal(audit.findings.items[0].wanted, "FDR10");
-		done(&audit);
-	}
+	fdr10_link(&audit, &port, true, true);
+	assert_int_equal(audit.findings.count, 0);
+	done(&audit);
+	/* both can and neither does */
+	fdr10_link(&audit, &port, false, true);
+	assert_int_equal(audit.findings.count, 1);
+	assert_string_equal(audit.findings.items[0].wanted, "FDR10");
+	assert_string_equal(audit.findings.items[0].got, "QDR");
+	assert_string_equal(audit.findings.items[0].detail, "32 of 40 Gb/s, 8 lost");
+	done(&audit);
+	/* the end of which 0xff90 was not asked calls FDR10 QDR: no slow link, no disagreement */
+	fdr10_link(&audit, &port, true, false);
+	assert_int_equal(audit.findings.count, 0);
+	done(&audit);
+	fdr10_link(&audit, &narrow, true, false);
+	assert_int_equal(audit.findings.count, 1);
+	assert_int_equal(audit.findings.items[0].code, FINDING_LINK_WIDTH_LOW);
+	assert_string_equal(audit.findings.items[0].detail, "10 of 40 Gb/s, 30 lost");
+	done(&audit);
 }
 
 /* By what is lost, whatever the kind: 75, 50, 22.7 and 16 Gb/s. */
@@ -482,7 +494,7 @@ int main(void)
 		cmocka_unit_test(test_up_but_not_active),
 		cmocka_unit_test(test_link_that_went_down),
 		cmocka_unit_test(test_end_not_known),
-		cmocka_unit_test(test_fdr10_seen_from_one_end),
+		cmocka_unit_test(test_fdr10),
 		cmocka_unit_test(test_worst_first),
 		cmocka_unit_test(test_links_to_oneself),
 	};

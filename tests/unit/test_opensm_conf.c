@@ -146,6 +146,8 @@ static const struct {
 	{"# set by ibqos\na b\n", "v", "# set by ibqos\na b\nk v\n"},
 	{"a b\r\n", "v", "a b\r\n# set by ibqos\r\nk v\r\n"},
 	{"a b\r\n# set by ibqos\r\n", "v", "a b\r\n# set by ibqos\r\nk v\r\n"},
+	{"a b\r\nc", "v", "a b\r\nc\n# set by ibqos\r\nk v\r\n"}, /* not key "c\r" */
+	{"a b\r\n", "", "a b\r\n# set by ibqos\nk\n"},
 	{"# set by ibqos alone\n", "v", "# set by ibqos alone\n# set by ibqos\nk v\n"},
 	{"k v\n", "v", "k v\n"},
 	{"k 'v'  # why\n", "v", "k 'v'  # why\n"},
