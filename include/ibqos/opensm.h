@@ -36,7 +36,8 @@ unsigned opensm_conf_line(const struct opensm_conf *conf, const char *key); /* i
 /*
  * Sets a key: the line that OpenSM takes (the last) is rewritten in place, keeping what stands
  * around the value; earlier lines of that key, which OpenSM overrides anyway, stay. Where no line
- * sets it, one is appended. Nothing changes when it has the value already. -EINVAL: OpenSM would
+ * sets it, one is appended. Nothing changes when such a line has the value already, unless
+ * OpenSM reads it in pieces (longer than 1022 bytes, a NUL in it). -EINVAL: OpenSM would
  * read something else (a '#', a newline, blanks or quotes around it, too long for a line).
  */
 int opensm_conf_set(struct opensm_conf *conf, const char *key, const char *value);

@@ -13,6 +13,17 @@
 
 #include "transaction.h"
 
+static const char *const step_names[] = {
+	[APPLY_PREFLIGHT] = "preflight", [APPLY_BACKUP] = "backup",	[APPLY_INSTALL] = "install",
+	[APPLY_RELOAD] = "reload",	 [APPLY_CONVERGE] = "converge", [APPLY_ROLLBACK] = "rollback",
+	[APPLY_DONE] = "done",
+};
+
+const char *apply_step_name(enum apply_step step)
+{
+	return step_names[step];
+}
+
 static int timestamp(const char *format, char *text, size_t size)
 {
 	time_t now = time(NULL);

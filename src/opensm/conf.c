@@ -315,7 +315,8 @@ int opensm_conf_set(struct opensm_conf *conf, const char *key, const char *value
 
 	if (!*key || strpbrk(key, KEY_END "#") || strchr(value, '\n'))
 		return -EINVAL;
-	if (piece && strcmp(piece->value, value) == 0)
+	/* A torn line says it by chance only: a letter added before it would change it. */
+	if (piece && !piece->torn && strcmp(piece->value, value) == 0)
 		return 0;
 	if (piece && !piece->torn)
 		r = piece_edit(piece, value, &edited);

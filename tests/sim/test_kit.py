@@ -114,13 +114,17 @@ def test_overlay_refuses_to_run_without_the_simulator(fabric):
     assert r.returncode == -signal.SIGABRT and "libumad2sim.so is not loaded" in r.stderr
 
 
-def test_opensm_without_the_simulator_is_killed(fabric, monkeypatch):
+def test_opensm_without_the_simulator_is_killed(fabric, monkeypatch, tmp_path):
+    """As if the loader had only warned. No real OpenSM here: a stand-in that has libibumad and waits."""
+    source = tmp_path / "stand_in.c"
+    source.write_text("#include <unistd.h>\nint umad_init(void);\nint main(void)\n{\n\treturn umad_init() + pause();\n}\n")
+    run.run(["gcc", source, "-o", tmp_path / "opensm", "-libumad"]).ok()
     f = fabric(**SMALL)
     env = f.env
-    # as if the loader had only warned about it: OpenSM would now look for the machine's adapter
-    monkeypatch.setattr(f, "env", lambda **k: {**env(**k), "LD_PRELOAD": ""})
+    monkeypatch.setattr(f, "env", lambda **k: {**env(**k), "LD_PRELOAD": "", "PATH": f"{tmp_path}:{os.environ['PATH']}"})
     with pytest.raises(run.KitError, match="without libumad2sim"):
         f.opensm()
+    assert not f.sms
 
 
 def test_programs_that_hang_are_killed(fabric):

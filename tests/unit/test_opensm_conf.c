@@ -134,6 +134,11 @@ static void test_nul_ends_line(void **state)
 	assert_int_equal(size, sizeof(text) - 1);
 	assert_memory_equal(out, text, size);
 	free(out);
+	/* such a line is not edited, nor relied on: a plain one follows */
+	assert_int_equal(opensm_conf_set(conf, "k", "a"), 0);
+	assert_int_equal(opensm_conf_line(conf, "k"), 4);
+	assert_int_equal(opensm_conf_set(conf, "k", "b"), 0);
+	assert_int_equal(opensm_conf_line(conf, "k"), 4);
 	opensm_conf_free(conf);
 }
 
