@@ -23,8 +23,9 @@ const char *verify_item_name(enum verify_item item); /* "PortInfo", ... */
 
 struct verify_result {
 	struct check_coverage coverage[VERIFY_ITEMS];
-	uint32_t ports;		 /* active ports looked at */
-	uint32_t ports_differ;	 /* of these, with at least one difference */
+	uint32_t ports;		 /* looked at: programmed by OpenSM, or not known to be excluded */
+	uint32_t ports_differ;	 /* of these, with at least one difference in SL2VL, VLArb or VLHighLimit; no plan
+				    decides OperationalVLs, so two ends that differ there are only a finding */
 	uint32_t ports_unknown;	 /* of these, with an unanswered query and no difference */
 	uint32_t ports_excluded; /* not programmed by OpenSM at all: down, base switch port 0, ... */
 };
@@ -42,8 +43,9 @@ void verify_free(struct verify *verify);
 /*
  * Asks and compares: PortInfo of all ports first (kept in the fabric, since OperationalVLs decide
  * the rest), then tables. With only_differing, just the ports that did not match in the last run,
- * whose earlier verdicts are replaced. Compares as answers come: no table is kept. 0; -EINTR;
- * -errno when the wire broke.
+ * whose earlier verdicts and coverage are replaced, so that the result is always that of the whole.
+ * Compares as answers come: no table that matches is kept. Whatever was not answered is counted,
+ * MAD_NOT_ASKED where the run ended early. 0; -EINTR; -errno when the wire broke.
  */
 int verify_run(struct verify *verify, struct source *source, bool only_differing);
 
