@@ -54,17 +54,23 @@ step() {
 	rm -f "$log"
 }
 
+# How many tests of this outcome cmocka's summaries in a log name.
+cmocka_count() {
+	sed -n "s/^\\[$1\\] \\([0-9]*\\) test(s).*/\\1/p" "$2" | awk '{n += $1} END {print n + 0}'
+}
+
 # unit_tests FOLDER: every cmocka program in it. A program that runs no test, or dies, counts as a failure.
 unit_tests() {
-	local dir=$1 t log ok bad begin=$SECONDS sum_ok=0 sum_bad=0 programs=0
+	local dir=$1 t log ok bad code begin=$SECONDS sum_ok=0 sum_bad=0 sum_skipped=0 programs=0
 	log=$(mktemp)
 	for t in "$dir"/test_*; do
 		[ -f "$t" ] && [ -x "$t" ] || continue
 		programs=$((programs + 1))
 		timeout 300 "$t" >"$log" 2>&1 </dev/null
-		local code=$?
-		ok=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{n += $1} END {print n + 0}')
-		bad=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{n += $1} END {print n + 0}')
+		code=$?
+		ok=$(cmocka_count "  PASSED  " "$log")
+		bad=$(cmocka_count "  FAILED  " "$log")
+		sum_skipped=$((sum_skipped + $(cmocka_count "  SKIPPED " "$log")))
 		if [ "$code" -ne 0 ] && [ "$bad" -eq 0 ] || [ $((ok + bad)) -eq 0 ]; then
 			echo "$t: exit $code after $ok tests"
 			bad=$((bad + 1))
@@ -77,7 +83,7 @@ unit_tests() {
 		echo "no unit test programs in $dir"
 		sum_bad=1
 	fi
-	summary "unit tests ($programs programs)" $((SECONDS - begin)) $sum_ok $sum_bad 0
+	summary "unit tests ($programs programs)" $((SECONDS - begin)) $sum_ok $sum_bad $sum_skipped
 }
 
 # pytest_suite NAME ARGUMENTS...: counts from JUnit's record; a suite that ran no test counts as failed.
