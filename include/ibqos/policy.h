@@ -34,6 +34,7 @@ struct policy_class {
 
 struct policy {
 	char *path; /* as given, for messages */
+	char *name; /* what the admin calls it; NULL if not named */
 	struct policy_class *classes;
 	size_t class_count;
 	size_t default_class; /* index */

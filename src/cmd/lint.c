@@ -69,8 +69,10 @@ enum ibqos_exit cmd_lint(struct ibqos_ctx *ctx, int argc, char **argv)
 	error = policy_read(options.argument[0], &s.findings, &policy);
 	if (error != 0)
 		session_fail(&s, "cannot read policy %s: %s", options.argument[0], strerror(-error));
-	else if (policy)
+	if (error == 0 && policy) {
+		report_string(s.report, "name", policy->name ? "name" : NULL, policy->name);
 		report_policy(s.report, policy);
+	}
 	policy_free(policy);
 	return session_end(&s);
 }

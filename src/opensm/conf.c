@@ -213,8 +213,9 @@ static int piece_edit(const struct piece *old, const char *value, struct piece *
 		fputc(' ', out);
 	fputs(value, out);
 	fwrite(old->bytes + tail, 1, old->size - tail, out);
-	if (fclose(out) != 0)
-		return -ENOMEM;
+	r = text_stream_end(out, &bytes);
+	if (r < 0)
+		return r;
 	r = piece_make(edited, bytes, size);
 	free(bytes);
 	if (r < 0)
@@ -337,10 +338,5 @@ int opensm_conf_render(const struct opensm_conf *conf, char **text, size_t *size
 		return -ENOMEM;
 	for (size_t i = 0; i < conf->count; i++)
 		fwrite(conf->pieces[i].bytes, 1, conf->pieces[i].size, out);
-	if (fclose(out) != 0) {
-		free(*text);
-		*text = NULL;
-		return -ENOMEM;
-	}
-	return 0;
+	return text_stream_end(out, text);
 }

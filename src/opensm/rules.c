@@ -74,10 +74,5 @@ int opensm_policy_render(const struct opensm_level *levels, size_t level_count,
 				rules[i].qos_class, rules[i].level);
 		fputs("end-qos-match-rules\n", out);
 	}
-	if (fclose(out) != 0) {
-		free(*text);
-		*text = NULL;
-		return -ENOMEM;
-	}
-	return 0;
+	return text_stream_end(out, text);
 }

@@ -115,6 +115,12 @@ struct reading {
 	struct policy_mark classes_mark; /* line 0: no good list of classes */
 };
 
+static int set_policy_name(struct policy_reader *in, void *target, const struct key_value *value)
+{
+	(void)target;
+	return set_text(&in->policy->name, value->node->text);
+}
+
 static int set_version(struct policy_reader *in, void *target, const struct key_value *value)
 {
 	(void)in;
@@ -218,6 +224,10 @@ static const struct key_row policy_keys[] = {
 	 .max = 1,
 	 .set = set_version,
 	 .wanted = "1, the version of policy files that this ibqos reads"},
+	{.name = "name",
+	 .type = VALUE_NAME,
+	 .set = set_policy_name,
+	 .wanted = "a letter, then letters, digits, '_' or '-', 64 at most"},
 	{.name = "classes",
 	 .type = VALUE_LIST,
 	 .required = true,
@@ -330,6 +340,7 @@ void policy_free(struct policy *policy)
 		free(policy->classes[i].name);
 	free(policy->classes);
 	free(policy->path);
+	free(policy->name);
 	free(policy->opensm_config);
 	free(policy->opensm_qos_policy);
 	free(policy->opensm_log);

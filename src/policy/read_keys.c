@@ -204,7 +204,7 @@ static void set_key_names(char **member, const struct key_row *rows, size_t coun
 		return;
 	for (size_t i = 0; i < count; i++)
 		fprintf(out, "%s%s", i ? ", " : "one of ", rows[i].name);
-	if (fclose(out) == 0)
+	if (text_stream_end(out, &text) == 0)
 		finding_set(member, "%s", text);
 	free(text);
 }

@@ -43,7 +43,6 @@ static char *place_of(struct report *r, const struct finding *f, bool with_detai
 {
 	char *text = NULL;
 	size_t size;
-	bool failed;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out) {
@@ -57,12 +56,9 @@ static char *place_of(struct report *r, const struct finding *f, bool with_detai
 	}
 	if (with_detail && f->detail)
 		fprintf(out, " (%s)", f->detail);
-	/* glibc's fclose() returns 0 even if there was no memory for what it flushed */
-	failed = ferror(out) != 0;
-	if (fclose(out) == 0 && !failed && text)
+	if (text_stream_end(out, &text) == 0)
 		return text;
 	report_fail(r, -ENOMEM);
-	free(text);
 	return NULL;
 }
 

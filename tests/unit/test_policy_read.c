@@ -179,7 +179,7 @@ static void test_unknown_keys(void **state)
 	assert_int_equal(findings.items[0].column, 1);
 	assert_string_equal(findings.items[0].got, "clases");
 	assert_string_equal(findings.items[0].detail, "did you mean 'classes'?");
-	assert_string_equal(findings.items[0].wanted, "one of version, classes, unused_sls, opensm");
+	assert_string_equal(findings.items[0].wanted, "one of version, name, classes, unused_sls, opensm");
 	assert_int_equal(findings.items[1].line, 4);
 	assert_int_equal(findings.items[1].column, 22);
 	assert_string_equal(findings.items[1].detail, "did you mean 'share'?");
