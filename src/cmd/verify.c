@@ -1,35 +1,54 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* ibqos verify: what every port holds against what OpenSM should have programmed there. */
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "policy_plan.h"
 
+struct verify_options {
+	struct cmd_options common; /* first: children get the same pointer */
+	const char *opensm_conf;   /* instead of a policy */
+};
+
+enum { KEY_OPENSM_CONF = 0x200 };
+
+static const struct argp_option own_options[] = {
+	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "expect what OpenSM programs from this opensm.conf; no policy is needed", 0},
+	{0},
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct cmd_options *o = state->input;
+	struct verify_options *o = state->input;
 
-	if (key == ARGP_KEY_INIT) {
-		cmd_hand_down(state, o);
+	switch (key) {
+	case ARGP_KEY_INIT:
+		cmd_hand_down(state, &o->common);
 		return 0;
+	case KEY_OPENSM_CONF:
+		o->opensm_conf = arg;
+		return 0;
+	default:
+		return cmd_argument(key, arg, state, &o->common, o->opensm_conf ? 0 : 1,
+				    "the policy file (or --opensm-conf FILE)");
 	}
-	return cmd_argument(key, arg, state, o, 1, "the policy file");
 }
 
 static const struct argp argp = {
+	.options = own_options,
 	.parser = parse,
-	.args_doc = "POLICY",
+	.args_doc = "POLICY\n--opensm-conf FILE",
 	.doc = "Asks every switch and adapter port for its SL2VL tables, VL arbitration tables and VLHighLimit, and\n"
-	       "compares them with what OpenSM must have programmed there for this policy.\v"
+	       "compares them with what OpenSM must have programmed there for this policy, or from its own config.\v"
 	       "Exit status: 0 all as it should be, 1 warnings, 2 differences, 3 something was not answered.",
 	.children = cmd_fabric_children,
 };
 
-static void verify_fabric(struct cmd_session *s, const struct plan *plan)
+static void verify_fabric(struct cmd_session *s, const struct qos_config *config)
 {
 	struct verify *verify = NULL;
 
-	if (session_verify(s, &plan->config, &verify)) {
+	if (session_verify(s, config, &verify)) {
 		const struct verify_result *result = verify_result(verify);
 
 		report_section(s->report, "ports", "ports");
@@ -44,24 +63,59 @@ static void verify_fabric(struct cmd_session *s, const struct plan *plan)
 	verify_free(verify);
 }
 
-enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
+static void verify_policy(struct cmd_session *s, const char *path)
 {
-	struct cmd_options options;
-	struct cmd_session s;
 	struct cmd_plan p;
 
-	cmd_defaults(&options, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
-	if (!session_begin(&s, ctx, &options))
-		return IBQOS_EXIT_UNKNOWN;
 	/*
 	 * Tables only, from policy and fabric: the host that verifies need not be the SM's. What apply
 	 * asked consent for is no news here.
 	 */
-	if (cmd_compile(&s, options.argument[0], PLAN_ALLOW_DROP | PLAN_TABLES_ONLY, &p)) {
-		session_fabric_fields(&s);
-		verify_fabric(&s, p.plan);
+	if (cmd_compile(s, path, PLAN_ALLOW_DROP | PLAN_TABLES_ONLY, &p)) {
+		session_fabric_fields(s);
+		verify_fabric(s, &p.plan->config);
 	}
 	cmd_plan_clear(&p);
+}
+
+static void verify_conf(struct cmd_session *s, const char *path)
+{
+	struct opensm_conf *conf = NULL;
+	struct qos_config config;
+	bool enabled = false;
+	char *text = NULL;
+	size_t size = 0;
+	int error = file_read(path, &text, &size);
+
+	report_string(s->report, "opensm_conf", NULL, path);
+	if (error == 0)
+		error = opensm_conf_parse(text, size, &conf);
+	if (error == 0)
+		error = opensm_conf_get_qos(conf, path, &config, &enabled, &s->findings);
+	if (error != 0) {
+		session_fail(s, "cannot read %s: %s", path, strerror(-error));
+	} else if (!enabled) { /* OpenSM then programs no tables: there is nothing to expect */
+		finding_at(finding_add(&s->findings, FINDING_QOS_OFF), path, opensm_conf_line(conf, "qos"), 0);
+	} else if (session_discover(s)) {
+		session_fabric_fields(s);
+		verify_fabric(s, &config);
+	}
+	opensm_conf_free(conf);
+	free(text);
+}
+
+enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
+{
+	struct verify_options options = {0};
+	struct cmd_session s;
+
+	cmd_defaults(&options.common, ctx);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	if (!session_begin(&s, ctx, &options.common))
+		return IBQOS_EXIT_UNKNOWN;
+	if (options.opensm_conf)
+		verify_conf(&s, options.opensm_conf);
+	else
+		verify_policy(&s, options.common.argument[0]);
 	return session_end(&s);
 }

@@ -303,3 +303,21 @@ def test_paths_that_do_not_fit_the_running_opensm(up, lost):
         # the ports tell, only the end of the sweep is not seen: a warning
         r = f.ibqos("apply", path, "--format", "json", *state(f), timeout=90).ok(1)
         assert "apply-sweep-unseen" in policy.codes(r)
+
+
+def test_verify_against_a_hand_written_config(up):
+    """No policy: what OpenSM programs from its own file, with a value that it reads otherwise than it looks."""
+    f, sm = up(options={"qos": "TRUE", "qos_sl2vl": ",".join(str(i % 4) for i in range(16)),
+                        "qos_vlarb_low": "0:64,1:32", "qos_vlarb_high": "2:16", "qos_swe_high_limit": "9"}, **SMALL)
+    f.ibqos("verify", "--opensm-conf", sm.config).ok()
+    f.rules("node=gpu-002 attr=SL2VL : set SL3=0")
+    r = f.ibqos("verify", "--opensm-conf", sm.config, "--format", "json").ok(2)
+    assert [(x["node"], x["code"]) for x in r.json["findings"]] == [("gpu-002 mlx5_0", "sl2vl-differs")]
+    f.rules()
+    sm.write_config(qos_swe_vlarb_low="0 :64")
+    sm.hup()
+    r = f.ibqos("verify", "--opensm-conf", sm.config, "--format", "json").ok(1)
+    assert [x["code"] for x in r.json["findings"]] == ["opensm-value-doubtful"]
+    sm.write_config(qos="true")
+    assert "qos-off" in policy.codes(f.ibqos("verify", "--opensm-conf", sm.config, "--format", "json").ok(2))
+    assert f.ibqos("verify").returncode == f.ibqos("verify", "x", "--opensm-conf", "y").returncode == 3
