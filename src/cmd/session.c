@@ -131,6 +131,8 @@ bool session_verify(struct cmd_session *s, const struct qos_config *config, stru
 	s->seconds = (double)(clock_ns() - start) / 1e9;
 	if (error != 0 && error != -EINTR) /* a signal is told at the end */
 		session_fail(s, "cannot read the ports: %s", strerror(-error));
+	else if (error == 0 && verify_result(*verify)->ports == 0)
+		session_fail(s, "no active port was found, so nothing was compared");
 	return *verify != NULL;
 }
 
