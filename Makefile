@@ -3,6 +3,7 @@
 # make            build/release/ibqos
 # make demo       a simulated fabric with real OpenSM: discover, plan, apply, verify, audit
 # make check      all tests;  make check-extra: lint, layers, other compilers and sanitizers
+# make fuzz       hostile input for FUZZ_SECONDS a target; make fuzz-long: for hours (mk/fuzz.mk)
 # make bench      ratios against the raw MAD floor and infiniband-diags
 # make install    DESTDIR= PREFIX=/usr/local
 #
@@ -125,5 +126,7 @@ clean:
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
+
+include mk/fuzz.mk
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

@@ -2,21 +2,13 @@
 /*
  * Any bytes as opensm.conf: rendered back byte by byte; a key that was set reads back and nothing
  * else changed its value; the QoS keys that were set are those that are got.
- * For libFuzzer: clang -fsanitize=fuzzer,address,undefined.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "ibqos/opensm.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static struct opensm_conf *parse(const char *text, size_t size)
 {

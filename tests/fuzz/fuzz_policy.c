@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Any bytes as a policy: no crash, no policy with a critical finding, and what is read keeps its
- * promises. For libFuzzer: clang -fsanitize=fuzzer,address,undefined.
+ * promises.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "ibqos/policy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void check_policy(const struct policy *policy)
 {

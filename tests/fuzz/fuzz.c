@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* fuzz: see fuzz.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+
+void fuzz_broken(const char *condition, const char *file, int line)
+{
+	fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
+	abort();
+}
+
+unsigned fuzz_byte(struct fuzz *in)
+{
+	if (in->left == 0)
+		return 0;
+	in->left--;
+	return *in->at++;
+}
+
+bool fuzz_bit(struct fuzz *in)
+{
+	return fuzz_byte(in) & 1;
+}
+
+unsigned fuzz_below(struct fuzz *in, unsigned end)
+{
+	return fuzz_byte(in) % end;
+}
+
+void fuzz_fill(struct fuzz *in, void *to, size_t size)
+{
+	size_t part = size < in->left ? size : in->left;
+
+	if (part > 0)
+		memcpy(to, in->at, part);
+	memset((char *)to + part, 0, size - part);
+	in->at += part;
+	in->left -= part;
+}
+
+uint64_t fuzz_u64(struct fuzz *in)
+{
+	uint8_t bytes[8];
+	uint64_t value = 0;
+
+	fuzz_fill(in, bytes, sizeof(bytes));
+	for (unsigned i = 0; i < sizeof(bytes); i++)
+		value = value << 8 | bytes[i];
+	return value;
+}
+
+static char *text_of(const uint8_t *bytes, size_t size)
+{
+	char *text = malloc(size + 1);
+
+	require(text);
+	if (size > 0)
+		memcpy(text, bytes, size);
+	text[size] = '\0';
+	return text;
+}
+
+char *fuzz_text(struct fuzz *in, size_t max)
+{
+	size_t size = strnlen((const char *)in->at, max < in->left ? max : in->left);
+	char *text = text_of(in->at, size);
+
+	in->at += size;
+	in->left -= size;
+	fuzz_byte(in); /* the NUL; at `max` the byte there */
+	return text;
+}
+
+char *fuzz_rest(struct fuzz *in)
+{
+	char *text = text_of(in->at, in->left);
+
+	in->at += in->left;
+	in->left = 0;
+	return text;
+}
+
+/* The code point of one character as RFC 3629 has it, and its length; 0: not one. */
+static unsigned character(const unsigned char *c, uint32_t *code)
+{
+	static const struct {
+		unsigned char mask, lead;
+		uint32_t least;
+	} forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+
+	for (unsigned form = 0; form < 4; form++) {
+		if ((c[0] & forms[form].mask) != forms[form].lead)
+			continue;
+		*code = c[0] & (unsigned char)~forms[form].mask;
+		for (unsigned i = 1; i <= form; i++) {
+			if (c[i] >> 6 != 2) /* the NUL at the end is none either */
+				return 0;
+			*code = *code << 6 | (c[i] & 0x3f);
+		}
+		if (*code < forms[form].least || *code > 0x10ffff || *code >> 11 == 0xd800 >> 11)
+			return 0;
+		return form + 1;
+	}
+	return 0;
+}
+
+/* ISO 6429 C0, DEL and C1; Unicode's line and paragraph separators and what turns the direction of text */
+static bool obeyed(uint32_t code)
+{
+	static const uint32_t others[] = {0x7f,   0x61c,  0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202b,
+					  0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (code == others[i])
+			return true;
+	return code < 0x20 || (code >= 0x80 && code < 0xa0);
+}
+
+bool fuzz_printable(const char *text, const char *also)
+{
+	while (*text) {
+		uint32_t code = 0;
+		unsigned length = character((const unsigned char *)text, &code);
+
+		if (length == 0 || (obeyed(code) && !(length == 1 && strchr(also, *text))))
+			return false;
+		text += length;
+	}
+	return true;
+}
