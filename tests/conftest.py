@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Fixtures of all tests that start processes (tests/cli, tests/sim). The kit is in tests/kit."""
+import contextlib
+import itertools
 import os
 import sys
 
@@ -22,27 +24,28 @@ def fabric(tmp_path):
     """Factory: fabric() starts ibsim on the default fat tree (4 leaves, 2 spines, 6 hosts a leaf);
     fabric(leaves=2, ...) on another, fabric(net=Net or text of a net file) on any; console=True keeps
     ibsim's console; capabilities=False leaves ports supporting what ibsim says. All ends with the test: OpenSMs first, then ibsim."""
-    running = []
+    running = contextlib.ExitStack()
+    number = itertools.count(1)
 
     def start(net=None, console=False, capabilities=True, **shape):
-        folder = tmp_path / f"fabric-{len(running) + 1}"
+        folder = tmp_path / f"fabric-{next(number)}"
         folder.mkdir()
         f = sim.Fabric(folder, net if net is not None else netgen.fat_tree(**shape), console, capabilities)
-        running.append(f)
+        running.callback(f.stop)
         return f
 
-    yield start
-    for f in reversed(running):
-        f.stop()
+    with running:
+        yield start
 
 
 @pytest.fixture
 def up(fabric):
-    """Factory: a fabric with OpenSM, up. up(options={...}, rules=[...], **shape) -> (fabric, opensm)."""
+    """Factory: a fabric with OpenSM, up. up(options={...}, rules=[...], **shape) -> (fabric, opensm); sm={...} has
+    more arguments of kit.opensm.OpenSM."""
 
-    def start(net=None, console=False, options=None, rules=(), host=None, args=(), **shape):
+    def start(net=None, console=False, options=None, rules=(), host=None, args=(), sm=None, **shape):
         f = fabric(net=net, console=console, **shape)
-        return f, f.opensm(options=options, rules=rules, host=host, args=args)
+        return f, f.opensm(options=options, rules=rules, host=host, args=args, **(sm or {}))
 
     return start
 

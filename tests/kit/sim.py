@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """A simulated fabric: one ibsim with its own socket name and folder, and programs attached to it."""
+import contextlib
 import itertools
 import os
 import re
@@ -97,12 +98,14 @@ class Fabric:
         return said
 
     def stop(self):
-        for sm in self.sms:
-            sm.stop()
-        if self.ibsim.stdin:
-            self.ibsim.stdin.close()
-        run.end(self.ibsim, 2.0)
-        self._out.close()
+        """OpenSMs first. All that is asked for here is done, whatever fails on the way."""
+        with contextlib.ExitStack() as last_first:
+            last_first.callback(self._out.close)
+            last_first.callback(run.end, self.ibsim, 2.0)
+            if self.ibsim.stdin:
+                last_first.callback(self.ibsim.stdin.close)
+            for sm in self.sms:
+                last_first.callback(sm.stop)
 
     # --- rules for the programs that read the fabric ---
 
@@ -150,20 +153,25 @@ class Fabric:
         """A program of infiniband-diags."""
         return self.run(*argv, **kwargs)
 
-    def ibqos(self, *args, **kwargs):
-        """ibqos; its result also tells what it sent (result.sent). A Set fails the test in any case."""
+    def ibqos(self, *args, before=(), **kwargs):
+        """ibqos; its result also tells what it sent (result.sent). A Set fails the test in any case.
+        before: words before it, such as opensm.inside(), which runs it in that OpenSM's mount namespace."""
         if not os.path.exists(run.binary()):
             raise run.KitError(f"{run.binary()} is not built: make")
         log = self.path(f"sent-{next(_number)}")
         open(log, "w", encoding="ascii").close()
-        r = self.run(run.binary(), *args, log=log, **kwargs)
+        r = self.run(*before, run.binary(), *args, log=log, **kwargs)
         r.sent = Sent(log)
         assert r.sent.sets == 0 and not r.sent.lines, f"ibqos sent a Set: {r.sent.lines}\n{r}"
         return r
 
-    def opensm(self, **kwargs):
-        """Starts an OpenSM on this fabric and waits until the subnet is up."""
+    def opensm(self, wait="up", **kwargs):
+        """Starts an OpenSM on this fabric and waits until the subnet is up, or wait="STANDBY" or another state of
+        its own, or None. Two need nodes of their own (host=)."""
         sm = opensm_.OpenSM(self, **kwargs)
         self.sms.append(sm)
-        sm.wait_up()
+        if wait == "up":
+            sm.wait_up()
+        elif wait:
+            sm.wait_state(wait)
         return sm
