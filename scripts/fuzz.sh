@@ -48,7 +48,8 @@ report_one() { # NAME: the line, and all of the log if it failed
 	if [ "$code" -eq 0 ] && [ "${runs:-0}" -ge 100 ]; then
 		summary "fuzz $name" "$seconds" 1 0 0
 	else
-		tail -n 60 "$log"
+		grep -aE 'does not hold|runtime error:|SUMMARY|Timeout|^[a-z]*: [A-Z]' "$log" | head -n 5
+		tail -n 60 "$log" | cut -c 1-200
 		summary "fuzz $name" "$seconds" 0 1 0
 		sed -n 's/.*Test unit written to \(.*\)/  input: \1/p' "$log"
 		echo "  again: $dir/fuzz_$name INPUT"
