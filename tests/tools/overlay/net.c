@@ -122,7 +122,7 @@ static void connect_all(struct net *net)
 
 void net_load(struct net *net, const char *path, const char *attach)
 {
-	uint64_t guid[3] = {0, 0x100000, 0x200000};
+	uint64_t guid[4] = {0, 0x100000, 0x200000, 0};
 	struct node **tail = &net->first, *node = NULL;
 	char line[1024];
 	FILE *in = fopen(path, "r");
@@ -137,13 +137,17 @@ void net_load(struct net *net, const char *path, const char *attach)
 			type = NODE_SWITCH;
 		else if (!strncmp(line, "Hca", 3) || !strncmp(line, "Ca", 2))
 			type = NODE_CA;
+		else if (!strncmp(line, "Rt", 2))
+			type = NODE_ROUTER;
 		else if (!strncmp(line, "switchguid=", 11))
 			guid[NODE_SWITCH] = strtoull(line + 11, NULL, 0);
 		else if (!strncmp(line, "caguid=", 7))
 			guid[NODE_CA] = strtoull(line + 7, NULL, 0);
 		else if (!strncmp(line, "hcaguids=", 9))
 			guid[NODE_CA] = strtoull(line + 9, NULL, 0);
-		else if (!strncmp(line, "include", 7) || !strncmp(line, "module", 6) || !strncmp(line, "Rt", 2))
+		else if (!strncmp(line, "rtguid=", 7))
+			guid[NODE_ROUTER] = strtoull(line + 7, NULL, 0);
+		else if (!strncmp(line, "include", 7) || !strncmp(line, "module", 6))
 			die("net file %s: '%s' is not supported by the overlay", path, line);
 		else if (line[0] == '[' && node)
 			port_line(node, line);

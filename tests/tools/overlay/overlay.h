@@ -22,6 +22,7 @@
 #define MAD_BYTES 256
 #define NODE_CA 1
 #define NODE_SWITCH 2
+#define NODE_ROUTER 3
 #define LID_MAX 0xbfff
 
 /* A test must not pass by a mistake in its own rules: say what is wrong and end the process. */
