@@ -79,6 +79,7 @@ static struct node *node_line(struct node **tail, char *line, unsigned type, uin
 	if (!n->ports || n->ports > 254 || !id)
 		die("net file: cannot read the node line '%s'", line);
 	n->id = copy(id);
+	n->esp0 = strstr(rest, "enhanced port 0"); /* where ibsim looks for it; the rest is cut up below */
 	desc = description(rest);
 	n->desc = copy(desc && *desc ? desc : id);
 	n->guid = *guid;

@@ -7,48 +7,19 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <infiniband/mad.h>
-#include <infiniband/umad.h>
 #include <inttypes.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "overlay.h"
+#include "state.h"
 
-#define BUCKETS 1024
-#define FOREVER UINT64_MAX
-#define UMAD_BYTES (sizeof(ib_user_mad_t) + MAD_BYTES)
+#define BUCKETS (sizeof(st.request) / sizeof(st.request[0]))
 
-/* An answer that waits for its time. */
-struct pending {
-	struct pending *next;
-	uint64_t due; /* ms */
-	int fd, agent, length;
-	uint8_t umad[UMAD_BYTES];
-};
-
-static struct {
-	pthread_mutex_t lock;
-	int (*send)(int fd, int agentid, void *umad, int length, int timeout_ms, int retries);
-	int (*recv)(int fd, void *umad, int *length, int timeout_ms);
-	int (*poll)(int fd, int timeout_ms);
-	bool has_net;
-	struct net net;
-	struct record record;
-	const char *rules_path;
-	struct stat rules_stat;
-	struct rules *rules;
-	uint64_t seed;
-	FILE *log;
-	uint64_t gets, sets, others;
-	struct request *request[BUCKETS];
-	struct pending *pending;
-} st = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static struct state st = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void die(const char *fmt, ...)
 {
@@ -62,7 +33,7 @@ void die(const char *fmt, ...)
 	abort();
 }
 
-static uint64_t now_ms(void)
+uint64_t now_ms(void)
 {
 	struct timespec ts;
 
@@ -107,6 +78,8 @@ __attribute__((constructor)) static void start(void)
 	}
 	if (env("IBQOS_OVERLAY_SEED"))
 		st.seed = strtoull(env("IBQOS_OVERLAY_SEED"), NULL, 0);
+	if (env("IBQOS_OVERLAY_NOW"))
+		st.now = strtold(env("IBQOS_OVERLAY_NOW"), NULL);
 	st.rules_path = env("IBQOS_OVERLAY_RULES");
 	if (log) {
 		st.log = fopen(log, "ae");
@@ -133,57 +106,59 @@ static void *real(const char *name)
 	return f;
 }
 
-/* Called with the lock held. */
-static void refresh_rules(void)
+void refresh_rules(struct state *s)
 {
+	const struct timespec *changed;
 	struct stat now;
 
-	if (!st.rules_path)
+	if (!s->rules_path)
 		return;
-	if (stat(st.rules_path, &now))
-		die("rules %s: %m", st.rules_path);
-	if (st.rules && now.st_ino == st.rules_stat.st_ino && now.st_size == st.rules_stat.st_size &&
-	    !memcmp(&now.st_mtim, &st.rules_stat.st_mtim, sizeof(now.st_mtim)))
+	if (stat(s->rules_path, &now))
+		die("rules %s: %m", s->rules_path);
+	if (s->rules && now.st_ino == s->rules_stat.st_ino && now.st_size == s->rules_stat.st_size &&
+	    !memcmp(&now.st_mtim, &s->rules_stat.st_mtim, sizeof(now.st_mtim)))
 		return;
-	rules_free(st.rules);
-	st.rules = rules_load(st.rules_path, st.has_net ? &st.net : NULL, st.seed);
-	st.rules_stat = now;
+	rules_free(s->rules);
+	changed = &now.st_mtim;
+	s->rules = rules_load(s->rules_path, s->has_net ? &s->net : NULL, s->seed,
+			      (long double)changed->tv_sec + (long double)changed->tv_nsec / 1e9L, s->now);
+	s->rules_stat = now;
 }
 
 /* --- requests on their way --- */
 
-static struct request **slot(uint32_t tid, uint8_t class)
+static struct request **slot(struct state *s, uint32_t tid, uint8_t class)
 {
-	struct request **r = &st.request[tid % BUCKETS];
+	struct request **r = &s->request[tid % BUCKETS];
 
 	while (*r && ((*r)->tid != tid || (*r)->class != class))
 		r = &(*r)->next;
 	return r;
 }
 
-static struct request *take_request(uint32_t tid, uint8_t class)
+struct request *take_request(struct state *s, uint32_t tid, uint8_t class)
 {
-	struct request **at = slot(tid, class), *r = *at;
+	struct request **at = slot(s, tid, class), *r = *at;
 
 	if (r)
 		*at = r->next;
 	return r;
 }
 
-static void find_place(struct request *req)
+void find_place(struct state *s, struct request *req)
 {
-	if (!st.has_net)
+	if (!s->has_net)
 		return;
 	if (req->class == 0x81) {
 		unsigned hops = req->mad[7];
 
-		if (hops < 64 && !net_walk(&st.net, req->mad + 128, hops, &req->place))
+		if (hops < 64 && !net_walk(&s->net, req->mad + 128, hops, &req->place))
 			req->place = (struct place){NULL, 0};
 	} else {
-		if (st.record.path)
-			record_refresh(&st.record, &st.net);
+		if (s->record.path)
+			record_refresh(&s->record, &s->net);
 		if (req->dlid <= LID_MAX)
-			req->place = st.net.lid[req->dlid];
+			req->place = s->net.lid[req->dlid];
 	}
 }
 
@@ -231,26 +206,46 @@ static void log_sent(const struct request *r)
 }
 
 /* Decides the fate of a Set before it leaves, so that a device that "never got" or "refused" it keeps its state. */
-static void decide(struct request *r)
+static struct verdict decide(struct request *r)
 {
-	struct verdict v;
+	struct verdict v = {.fate = FATE_ANSWER};
 
 	if (!st.rules || r->method != IB_MAD_METHOD_SET || (!class_is_smp(r->class) && r->class != 0x04))
-		return;
-	v = rules_apply(st.rules, r, NULL);
+		return v;
+	v = rules_apply(st.rules, r, NULL, PHASE_SET);
 	r->asked = true;
 	if (v.fate == FATE_ANSWER && !v.status)
-		return;
+		return v;
 	r->decided = true;
 	r->fate = v.fate;
 	r->status = v.status;
+	return v;
+}
+
+/* What leaves in place of a request, if not the request itself. */
+static void *substitute(struct request *r, int fd, int agent, void *umad, uint8_t *other)
+{
+	struct verdict v = decide(r);
+
+	if (r->decided) {
+		memcpy(other, umad, umad_size() + (size_t)r->length);
+		((uint8_t *)umad_get_mad(other))[3] = IB_MAD_METHOD_GET;
+		return other;
+	}
+	if (!for_all_ports(r))
+		return umad;
+	if (!v.optimized)
+		die("an SL2VL Set for all ports (modifier 0x%08x) of %s, which no rule gives optimized-sl2vl", r->mod,
+		    r->place.node->id);
+	spread_begin(&st, r, fd, agent, umad, other);
+	return other;
 }
 
 int umad_send(int fd, int agentid, void *umad, int length, int timeout_ms, int retries)
 {
 	const uint8_t *mad = umad_get_mad(umad);
 	uint8_t class = mad[1];
-	_Alignas(8) uint8_t as_get[UMAD_BYTES];
+	_Alignas(8) uint8_t other[UMAD_BYTES];
 	bool response = mad[3] & 0x80;
 	struct request *r;
 	uint32_t tid = 0;
@@ -259,21 +254,16 @@ int umad_send(int fd, int agentid, void *umad, int length, int timeout_ms, int r
 	pthread_mutex_lock(&st.lock);
 	if (!st.send)
 		st.send = real("umad_send");
-	refresh_rules();
+	refresh_rules(&st);
 	if (!response) {
 		r = new_request(umad, length, timeout_ms, retries);
 		tid = r->tid;
-		find_place(r);
+		find_place(&st, r);
 		log_sent(r);
-		decide(r);
-		free(take_request(tid, class));
+		umad = substitute(r, fd, agentid, umad, other);
+		free(take_request(&st, tid, class));
 		r->next = st.request[tid % BUCKETS];
 		st.request[tid % BUCKETS] = r;
-		if (r->decided) {
-			memcpy(as_get, umad, umad_size() + (size_t)r->length);
-			((uint8_t *)umad_get_mad(as_get))[3] = IB_MAD_METHOD_GET;
-			umad = as_get;
-		}
 	}
 	pthread_mutex_unlock(&st.lock);
 	/* once it is sent, another thread may have the answer and free both umad and r */
@@ -281,7 +271,7 @@ int umad_send(int fd, int agentid, void *umad, int length, int timeout_ms, int r
 	if (rc < 0 && !response) {
 		e = errno;
 		pthread_mutex_lock(&st.lock);
-		free(take_request(tid, class));
+		free(take_request(&st, tid, class));
 		pthread_mutex_unlock(&st.lock);
 		errno = e;
 	}
@@ -289,115 +279,6 @@ int umad_send(int fd, int agentid, void *umad, int length, int timeout_ms, int r
 }
 
 /* --- answers --- */
-
-static void push(int fd, int agent, const uint8_t *umad, int length, uint64_t due)
-{
-	struct pending **at = &st.pending, *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		die("out of memory");
-	p->fd = fd;
-	p->agent = agent;
-	p->length = length;
-	p->due = due;
-	memcpy(p->umad, umad, UMAD_BYTES);
-	while (*at && (*at)->due <= due)
-		at = &(*at)->next;
-	p->next = *at;
-	*at = p;
-}
-
-/* The first answer waiting on fd; *due says when. */
-static struct pending **first_pending(int fd, uint64_t *due)
-{
-	struct pending **at = &st.pending;
-
-	while (*at && (*at)->fd != fd)
-		at = &(*at)->next;
-	*due = *at ? (*at)->due : FOREVER;
-	return at;
-}
-
-static void set_status(uint8_t *mad, uint16_t status)
-{
-	/* in a directed-route SMP the top bit is the direction (IBA 14.2.1.2) */
-	mad[4] = (uint8_t)((mad[1] == 0x81 ? mad[4] & 0x80 : 0) | status >> 8);
-	mad[5] = (uint8_t)status;
-}
-
-static uint16_t get_status(const uint8_t *mad)
-{
-	return (uint16_t)((mad[4] << 8 | mad[5]) & (mad[1] == 0x81 ? 0x7fff : 0xffff));
-}
-
-/* The request itself comes back with ETIMEDOUT after its time, as the kernel does it. */
-static void time_out(const struct request *r, int fd, int agent, const uint8_t *answer)
-{
-	uint64_t wait = (uint64_t)(r->timeout_ms > 0 ? r->timeout_ms : 0) * (unsigned)(r->retries > 0 ? r->retries + 1 : 1);
-	_Alignas(8) uint8_t umad[UMAD_BYTES];
-
-	memcpy(umad, answer, sizeof(umad));
-	((ib_user_mad_t *)umad)->status = ETIMEDOUT;
-	memcpy((uint8_t *)umad_get_mad(umad), r->mad, (size_t)r->length);
-	push(fd, agent, umad, r->length, now_ms() + wait);
-}
-
-/* From answers to NodeInfo: which device has the LID that was asked. */
-static void learn_node(const struct request *r, uint8_t *data)
-{
-	uint64_t guid = mad_get_field64(data, 0, IB_NODE_GUID_F);
-	struct node *node = net_by_guid(&st.net, guid);
-
-	if (node && r->class == 0x01 && r->dlid && r->dlid <= LID_MAX)
-		st.net.lid[r->dlid] = (struct place){
-			node, node->type == NODE_SWITCH ? 0 : mad_get_field(data, 0, IB_NODE_LOCAL_PORT_F)};
-}
-
-/* What becomes of an answer that came in: true if it goes on to the program now. */
-static bool judge(int fd, int agent, uint8_t *umad, int length)
-{
-	uint8_t *mad = umad_get_mad(umad), *data = mad + data_offset(mad[1]);
-	struct verdict v = {FATE_ANSWER, 0, 0, 0};
-	struct request *r;
-	bool pass = true;
-
-	pthread_mutex_lock(&st.lock);
-	r = take_request((uint32_t)mad_get_field64(mad, 0, IB_MAD_TRID_F), mad[1]);
-	if (!r || !(mad[3] & 0x80) || ((ib_user_mad_t *)umad)->status)
-		goto out;
-	refresh_rules();
-	if (st.has_net && class_is_smp(r->class) && r->attr == IB_ATTR_NODE_INFO && !get_status(mad))
-		learn_node(r, data);
-	if (!r->place.node)
-		find_place(r);
-	if (r->decided) {
-		v.fate = r->fate;
-		v.status = r->status;
-	} else {
-		if (st.has_net && class_is_smp(r->class) && r->attr == IB_ATTR_PORT_INFO && !get_status(mad))
-			record_portinfo(&st.record, &st.net, r, data);
-		if (st.rules)
-			v = rules_apply(st.rules, r, data);
-		if (r->asked) { /* its fate was drawn when it left, and is not drawn again */
-			v.fate = FATE_ANSWER;
-			v.status = 0;
-		}
-	}
-	if (v.status)
-		set_status(mad, v.status);
-	if (v.fate == FATE_TIMEOUT)
-		time_out(r, fd, agent, umad);
-	if (v.fate == FATE_ANSWER)
-		for (unsigned i = 0; i < v.copies; i++)
-			push(fd, agent, umad, length, now_ms() + v.delay_ms);
-	if (v.fate == FATE_ANSWER && v.delay_ms)
-		push(fd, agent, umad, length, now_ms() + v.delay_ms);
-	pass = v.fate == FATE_ANSWER && !v.delay_ms;
-out:
-	free(r);
-	pthread_mutex_unlock(&st.lock);
-	return pass;
-}
 
 static int hand_over(const uint8_t *from, int from_length, int agent, void *umad, int *length)
 {
@@ -442,7 +323,7 @@ int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 		int n = MAD_BYTES, rc;
 
 		pthread_mutex_lock(&st.lock);
-		at = first_pending(fd, &due);
+		at = first_pending(&st, fd, &due);
 		p = *at;
 		if (p && due <= now_ms())
 			*at = p->next;
@@ -460,7 +341,7 @@ int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 			continue;
 		if (rc < 0)
 			return rc;
-		if (judge(fd, rc, buf, n))
+		if (judge(&st, fd, rc, buf, n))
 			return hand_over(buf, n, rc, umad, length);
 	}
 }
@@ -481,7 +362,7 @@ int umad_poll(int fd, int timeout_ms)
 		int n = MAD_BYTES, rc;
 
 		pthread_mutex_lock(&st.lock);
-		first_pending(fd, &due);
+		first_pending(&st, fd, &due);
 		pthread_mutex_unlock(&st.lock);
 		if (due <= now_ms())
 			return 0;
@@ -492,10 +373,10 @@ int umad_poll(int fd, int timeout_ms)
 			return rc;
 		memset(buf, 0, sizeof(buf));
 		rc = st.recv(fd, buf, &n, 0);
-		if (rc < 0 || !judge(fd, rc, buf, n))
+		if (rc < 0 || !judge(&st, fd, rc, buf, n))
 			continue;
 		pthread_mutex_lock(&st.lock);
-		push(fd, rc, buf, n, 0);
+		push(&st, fd, rc, buf, n, 0);
 		pthread_mutex_unlock(&st.lock);
 	}
 }

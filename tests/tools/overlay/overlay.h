@@ -10,6 +10,7 @@
  *   IBQOS_OVERLAY_ROLE    sm: this process is the subnet manager and writes the record; reader (default)
  *   IBQOS_OVERLAY_LOG     one line for each Set that this process sends, and the counts at its end
  *   IBQOS_OVERLAY_SEED    for prob=
+ *   IBQOS_OVERLAY_NOW     the time that growing counters see, in Unix seconds; default: the clock
  *   SIM_HOST              the node that this process is attached to, as for libumad2sim.so
  */
 #ifndef IBQOS_TESTS_OVERLAY_H
@@ -34,6 +35,7 @@ struct node {
 	char *id, *desc;
 	uint64_t guid;
 	unsigned type, ports;
+	bool esp0; /* a switch with an enhanced port 0 */
 	struct port {
 		struct node *peer;
 		unsigned peer_port;
@@ -63,7 +65,12 @@ bool net_walk(const struct net *net, const uint8_t *path, unsigned hops, struct 
 
 /* --- a request on its way, and what was decided for it when it left --- */
 
-enum fate { FATE_ANSWER, FATE_DROP, FATE_TIMEOUT };
+enum fate {
+	FATE_ANSWER,
+	FATE_DROP,    /* silence */
+	FATE_TIMEOUT, /* the request itself comes back, as from the kernel */
+	FATE_LATE,    /* so it does, and then the answer comes all the same */
+};
 
 struct request {
 	struct request *next;
@@ -92,21 +99,100 @@ static inline unsigned data_offset(uint8_t class)
 	return class == 0x03 ? 56 : 64;
 }
 
+/* --- attrs.c: attributes, their fields, values put into them --- */
+
+enum { CLASS_ANY, CLASS_SMP, CLASS_PMA, CLASS_SA };
+
+struct attr;
+const struct attr *attr_named(const char *name);
+uint16_t attr_id(const struct attr *attr);
+int attr_class(const struct attr *attr);
+int class_of(uint8_t class);
 /* The port an attribute is about: the port selected by the modifier or data, or the port of entry. */
 unsigned about_port(const struct request *req);
 
-/* --- rules.c --- */
+enum set_kind { SET_FIELD, SET_BITS, SET_SL, SET_ENTRY, SET_TEXT, SET_BYTE };
 
-struct rules;
+struct setter {
+	enum set_kind kind;
+	int index;	/* field of libibmad, first bit, SL, entry or byte */
+	unsigned width; /* of SET_BITS */
+	uint64_t value;
+	long double rate; /* grows so much a second; 0: value is set */
+	char text[64];
+};
+
+/* How the counters of a rule grow, in Unix seconds. */
+struct growth {
+	long double since, reset; /* reset 0: never */
+	bool wrap;		  /* else it stays at its highest value (IBA 16.1.3.5) */
+};
+
+/*
+ * Reads FIELD=VALUE for an attribute (NULL: only byteN); `grow`: VALUE is a rate. NULL, or what is wrong
+ * with which of both.
+ */
+const char *setter_read(struct setter *s, const struct attr *attr, int class, bool grow, const char *name,
+			const char *value, const char **culprit);
+void setter_put(const struct setter *s, const struct growth *growth, long double now, uint8_t *data);
+
+/* --- rules.c reads them, apply.c applies them --- */
+
+#define SETTERS 40
+struct rule {
+	struct rule *next;
+	unsigned line;
+	/* matches */
+	char *node;
+	uint64_t guid;
+	int class, method, port; /* port -1: any */
+	bool has_guid, has_attr, has_mod, has_prob, has_count;
+	const struct attr *attr;
+	uint16_t attr_id;
+	uint32_t mod;
+	double prob;
+	uint64_t skip, count, matched;
+	/* actions */
+	bool has_status, has_fate, has_mkey, has_other_attr, has_other_mod, makes, optimized;
+	uint16_t status, other_attr;
+	uint32_t other_mod, tid_xor;
+	enum fate fate;
+	uint64_t mkey;
+	unsigned protect, delay_ms, late_ms, copies, foreign, reorder, setters;
+	struct growth growth;
+	struct setter setter[SETTERS];
+};
+
+struct rules {
+	struct rule *first;
+	const struct net *net;
+	const char *path;
+	uint64_t seed;
+	long double now; /* 0: the clock */
+};
+
+/* `since`: when counters begin to grow unless a rule says otherwise. */
+struct rules *rules_load(const char *path, const struct net *net, uint64_t seed, long double since, long double now);
+void rules_free(struct rules *rules);
+
 struct verdict {
 	enum fate fate;
-	uint16_t status;
-	unsigned delay_ms, copies;
+	uint16_t status, other_attr;
+	uint32_t other_mod, tid_xor;
+	unsigned delay_ms, late_ms, copies, foreign, reorder;
+	bool has_other_attr, has_other_mod, optimized;
 };
-struct rules *rules_load(const char *path, const struct net *net, uint64_t seed);
-void rules_free(struct rules *rules);
-/* What becomes of the answer; sets fields in `data` unless it is NULL (then only the fate is asked for). */
-struct verdict rules_apply(struct rules *rules, const struct request *req, uint8_t *data);
+
+enum phase {
+	PHASE_SET,	     /* a Set leaves: only its fate is asked for */
+	PHASE_ANSWER,	     /* an answer came in */
+	PHASE_ANSWER_OF_SET, /* so it did, and its fate was drawn when the Set left */
+	PHASE_RETRY,	     /* what would have become of the kernel's next try */
+};
+/* What becomes of a request; sets fields in `data` in the phases of an answer. */
+struct verdict rules_apply(struct rules *rules, const struct request *req, uint8_t *data, enum phase phase);
+/* True if a rule makes answers to this, which the simulator does not know. */
+bool rules_make(const struct rules *rules, const struct request *req);
 
 /* --- record.c --- */
 
