@@ -122,6 +122,7 @@ class OpenSM:
     def pause(self):
         """Stopped as a whole: it answers nothing, and keeps signals until resume()."""
         os.kill(self.pid, signal.SIGSTOP)
+        self._wait(5, "stopped", self.paused)
 
     def paused(self):
         if not self.alive():
