@@ -162,6 +162,7 @@ static void draw_retries(struct state *st, const struct request *r, struct verdi
 			continue;
 		v->fate = again.fate;
 		v->status = again.status;
+		v->has_status = again.has_status;
 		v->delay_ms += (unsigned)(r->timeout_ms * i);
 		return;
 	}
@@ -174,6 +175,7 @@ static struct verdict ask_rules(struct state *st, const struct request *r, uint8
 	if (r->decided) {
 		v.fate = r->fate;
 		v.status = r->status;
+		v.has_status = true;
 		return v;
 	}
 	if (!st->rules)
@@ -187,7 +189,7 @@ static struct verdict ask_rules(struct state *st, const struct request *r, uint8
 /* Changes the answer itself. */
 static void alter(const struct verdict *v, uint8_t *mad)
 {
-	if (v->status)
+	if (v->has_status)
 		set_status(mad, v->status);
 	if (v->tid_xor)
 		turn_tid(mad, v->tid_xor);

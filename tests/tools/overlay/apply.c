@@ -52,7 +52,8 @@ static bool its_turn(const struct rules *rules, struct rule *rule)
 /* Has a rule a say in this phase? */
 static bool due(const struct rule *rule, enum phase phase)
 {
-	bool draws = rule->has_fate || rule->has_status, keeps = rule->has_mkey || rule->optimized;
+	bool draws = rule->has_fate || rule->has_status;
+	bool keeps = rule->has_mkey || rule->optimized || rule->has_vlarb;
 
 	switch (phase) {
 	case PHASE_SET:
@@ -86,6 +87,27 @@ static void check_mkey(const struct rule *rule, const struct request *req, uint8
 		return;
 	mad_set_field64(data, 0, IB_PORT_MKEY_F, knows || !rule->protect ? rule->mkey : 0);
 	mad_set_field(data, 0, IB_PORT_MKEY_PROT_BITS_F, rule->protect);
+}
+
+/*
+ * VL arbitration tables of a size that ibsim does not have: the Set itself goes no further than to the
+ * record (it leaves as a Get), and what ibsim says to it counts for nothing.
+ */
+static void show_vlarb(struct rules *rules, const struct rule *rule, const struct request *req, uint8_t *data,
+		       struct verdict *v)
+{
+	if (!class_is_smp(req->class))
+		return;
+	if (req->attr == IB_ATTR_PORT_INFO && data) {
+		mad_set_field(data, 0, IB_PORT_VL_ARBITRATION_LOW_CAP_F, rule->low_cap);
+		mad_set_field(data, 0, IB_PORT_VL_ARBITRATION_HIGH_CAP_F, rule->high_cap);
+	}
+	if (req->attr == IB_ATTR_VL_ARBITRATION && !data)
+		v->as_get = true;
+	if (req->attr == IB_ATTR_VL_ARBITRATION && data) {
+		v->status = record_vlarb(rules->record, rules->net, req, rule->low_cap, rule->high_cap, data);
+		v->has_status = true;
+	}
 }
 
 static long double now_of(const struct rules *rules)
@@ -132,8 +154,12 @@ struct verdict rules_apply(struct rules *rules, const struct request *req, uint8
 			v.fate = rule->fate;
 			v.late_ms = rule->late_ms;
 		}
-		if (rule->has_status)
+		if (rule->has_status) {
 			v.status = rule->status;
+			v.has_status = true;
+		}
+		if (rule->has_vlarb)
+			show_vlarb(rules, rule, req, data, &v);
 		if (rule->has_mkey)
 			check_mkey(rule, req, data, &v);
 		if (rule->optimized) {

@@ -120,7 +120,7 @@ void refresh_rules(struct state *s)
 		return;
 	rules_free(s->rules);
 	changed = &now.st_mtim;
-	s->rules = rules_load(s->rules_path, s->has_net ? &s->net : NULL, s->seed,
+	s->rules = rules_load(s->rules_path, s->has_net ? &s->net : NULL, &s->record, s->seed,
 			      (long double)changed->tv_sec + (long double)changed->tv_nsec / 1e9L, s->now);
 	s->rules_stat = now;
 }
@@ -227,7 +227,7 @@ static void *substitute(struct request *r, int fd, int agent, void *umad, uint8_
 {
 	struct verdict v = decide(r);
 
-	if (r->decided) {
+	if (r->decided || v.as_get) {
 		memcpy(other, umad, umad_size() + (size_t)r->length);
 		((uint8_t *)umad_get_mad(other))[3] = IB_MAD_METHOD_GET;
 		return other;

@@ -21,6 +21,8 @@
 #include <stdio.h>
 
 #define MAD_BYTES 256
+#define SMP_BYTES 64 /* of an SMP's attribute */
+#define VLARB_BLOCKS 4
 #define NODE_CA 1
 #define NODE_SWITCH 2
 #define NODE_ROUTER 3
@@ -40,6 +42,7 @@ struct node {
 		struct node *peer;
 		unsigned peer_port;
 		int vl_high_limit; /* as last set by the subnet manager; -1: never */
+		uint8_t vlarb[VLARB_BLOCKS][SMP_BYTES]; /* likewise, where a rule gives vlarb-caps */
 		char *peer_id;	   /* while loading */
 	} *port;		   /* [0..ports] */
 	struct node *next;
@@ -153,26 +156,29 @@ struct rule {
 	double prob;
 	uint64_t skip, count, matched;
 	/* actions */
-	bool has_status, has_fate, has_mkey, has_other_attr, has_other_mod, makes, optimized;
+	bool has_status, has_fate, has_mkey, has_other_attr, has_other_mod, has_vlarb, makes, optimized;
 	uint16_t status, other_attr;
 	uint32_t other_mod, tid_xor;
 	enum fate fate;
 	uint64_t mkey;
-	unsigned protect, delay_ms, late_ms, copies, foreign, reorder, setters;
+	unsigned protect, low_cap, high_cap, delay_ms, late_ms, copies, foreign, reorder, setters;
 	struct growth growth;
 	struct setter setter[SETTERS];
 };
 
+struct record;
 struct rules {
 	struct rule *first;
-	const struct net *net;
+	struct net *net;
+	struct record *record;
 	const char *path;
 	uint64_t seed;
 	long double now; /* 0: the clock */
 };
 
 /* `since`: when counters begin to grow unless a rule says otherwise. */
-struct rules *rules_load(const char *path, const struct net *net, uint64_t seed, long double since, long double now);
+struct rules *rules_load(const char *path, struct net *net, struct record *record, uint64_t seed, long double since,
+			 long double now);
 void rules_free(struct rules *rules);
 
 struct verdict {
@@ -180,7 +186,8 @@ struct verdict {
 	uint16_t status, other_attr;
 	uint32_t other_mod, tid_xor;
 	unsigned delay_ms, late_ms, copies, foreign, reorder;
-	bool has_other_attr, has_other_mod, optimized;
+	bool has_status, has_other_attr, has_other_mod, optimized;
+	bool as_get; /* a Set that ibsim must not see: it leaves as a Get */
 };
 
 enum phase {
@@ -206,5 +213,8 @@ void record_open(struct record *record, const char *path, bool writer);
 void record_refresh(struct record *record, struct net *net);
 /* After a PortInfo answer of status 0: learns the LID, records a Set, gives back the VLHighLimit set. */
 void record_portinfo(struct record *record, struct net *net, const struct request *req, uint8_t *data);
+/* A VLArb block in a port of these caps: a Set is recorded, a Get is answered from the record. The MAD status. */
+uint16_t record_vlarb(struct record *record, struct net *net, const struct request *req, unsigned low_cap,
+		      unsigned high_cap, uint8_t *data);
 
 #endif

@@ -47,6 +47,8 @@
  *   attribute=0x..  modifier=0x..   it names another attribute or modifier
  * What a device does:
  *   mkey=0x.. [protect=0..3]   it checks the M_Key (default level 2): see check_mkey() in apply.c
+ *   vlarb-caps=LOW,HIGH  its VL arbitration tables have so many entries, 1..64 (PortInfo says so): kept in the
+ *                        record, since ibsim's have 8; for OpenSM and readers alike
  *   optimized-sl2vl      a switch says so in SwitchInfo, and takes SL2VL Sets for all ports at once: see
  *                        optimized.c. Without it such a Set ends the process
  * A Set that a rule drops, times out or fails leaves as a Get: the device keeps what it had. Its fate is
@@ -320,6 +322,16 @@ static void act_protect(struct reading *r, const char *v)
 	r->protect = true;
 }
 
+static void act_vlarb(struct reading *r, const char *v)
+{
+	char end;
+
+	if (sscanf(v, "%u,%u%c", &r->rule->low_cap, &r->rule->high_cap, &end) != 2 || r->rule->low_cap < 1 ||
+	    r->rule->low_cap > 64 || r->rule->high_cap < 1 || r->rule->high_cap > 64)
+		bad(r, "not two sizes from 1 to 64:", v);
+	r->rule->has_vlarb = true;
+}
+
 static void act_optimized(struct reading *r, const char *v)
 {
 	(void)v;
@@ -347,7 +359,7 @@ static const struct word action_words[] = {
 	{"late", true, act_late},	     {"delay", true, act_delay},	{"reorder", true, act_reorder},
 	{"duplicate", true, act_duplicate},  {"foreign", true, act_foreign},	{"tid", true, act_tid},
 	{"attribute", true, act_attribute},  {"modifier", true, act_modifier},	{"mkey", true, act_mkey},
-	{"protect", true, act_protect},	     {"optimized-sl2vl", false, act_optimized}, {NULL, false, NULL},
+	{"protect", true, act_protect},	     {"vlarb-caps", true, act_vlarb},	{"optimized-sl2vl", false, act_optimized}, {NULL, false, NULL},
 };
 
 /* Next word of the line, quotes taken away; NULL at the end or at a comment. */
@@ -434,7 +446,8 @@ static void read_rule(struct reading *r, char *s)
 		bad(r, "only with mkey=:", "protect");
 }
 
-struct rules *rules_load(const char *path, const struct net *net, uint64_t seed, long double since, long double now)
+struct rules *rules_load(const char *path, struct net *net, struct record *record, uint64_t seed, long double since,
+			 long double now)
 {
 	struct rules *rules = calloc(1, sizeof(*rules));
 	char line[4096];
@@ -443,7 +456,7 @@ struct rules *rules_load(const char *path, const struct net *net, uint64_t seed,
 
 	if (!rules || !in)
 		die("rules %s: %m", path);
-	*rules = (struct rules){.net = net, .path = path, .seed = seed, .now = now};
+	*rules = (struct rules){.net = net, .record = record, .path = path, .seed = seed, .now = now};
 	tail = &rules->first;
 	for (unsigned n = 1; fgets(line, sizeof(line), in); n++) {
 		struct reading r = {.rules = rules};
