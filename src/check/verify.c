@@ -162,6 +162,14 @@ static bool is_settled(const struct port_state *state)
 	       verify_port_failed(state) == 0;
 }
 
+/* Port 0 of a switch tells for all its ports whether there are SL2VL tables to ask for. */
+static bool switch_told(const struct verify *v, uint32_t port)
+{
+	const struct fabric_node *node = fabric_port_node(v->fabric, port);
+
+	return node->type != FABRIC_SWITCH || answered_port_info(v, node->first_port);
+}
+
 static void select_ports(struct verify *v, bool only_differing)
 {
 	struct port_state *state;
@@ -170,7 +178,7 @@ static void select_ports(struct verify *v, bool only_differing)
 	for (i = 0; i < v->fabric->port_count; i++) {
 		state = &v->ports[i];
 		state->flags &= ~PORT_SELECTED;
-		if (state->flags & PORT_IN_SCOPE && !(only_differing && is_settled(state)))
+		if (state->flags & PORT_IN_SCOPE && !(only_differing && is_settled(state) && switch_told(v, i)))
 			state->flags |= PORT_SELECTED;
 	}
 	for (i = 0; only_differing && i < v->fabric->link_count; i++) {

@@ -336,6 +336,38 @@ static void test_stopped_run(void **state)
 	}
 }
 
+/*
+ * Port 0 of a switch that gained SL mapping since the discovery did not answer: once it does, the other
+ * ports' tables, which nobody knew of, are asked for too.
+ */
+static void test_port_0_tells_late(void **state)
+{
+	const struct finding *f;
+	struct rig rig;
+
+	(void)state;
+	rig_make(&rig, &(struct rig_options){.no_leaf_sl_map = true});
+	rig_device(&rig, RIG_LEAF, 0)->info[23] |= 0x40;
+	rig_program(&rig);
+	rig_device(&rig, RIG_LEAF, 5)->sl2vl[2][0] ^= 0x10;
+	script_source_fail(rig.source, SCRIPT_ANY, rig_port(&rig, RIG_LEAF, 0), MAD_PORT_INFO, 0,
+			   MAD_TIMED_OUT, 0);
+	rig_verify(&rig);
+	assert_int_equal(verify_result(rig.verify)->ports_unknown, 1);
+	assert_int_equal(verify_result(rig.verify)->ports_differ, 0);
+	script_source_clear(rig.source);
+	rig_verify_again(&rig);
+	f = rig_only(&rig, FINDING_SL2VL_DIFFERS);
+	assert_non_null(f);
+	assert_int_equal(f->guid, RIG_LEAF);
+	assert_int_equal(f->port, 5);
+	/* a later run has no reason to ask them all again */
+	script_source_clear(rig.source);
+	rig_verify_again(&rig);
+	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, SCRIPT_ANY, MAD_PORT_INFO, SCRIPT_ANY), 1);
+	rig_free(&rig);
+}
+
 /* --- a source that breaks its word --- */
 
 static int forgetful_ask(struct source *source, const struct fabric *fabric, const struct source_asker *asker)
@@ -415,6 +447,7 @@ int main(void)
 		cmocka_unit_test(test_gap_of_the_discovery),
 		cmocka_unit_test(test_switch_info_unknown),
 		cmocka_unit_test(test_stopped_run),
+		cmocka_unit_test(test_port_0_tells_late),
 		cmocka_unit_test(test_source_that_loses_queries),
 		cmocka_unit_test(test_empty_fabric),
 	};
