@@ -25,7 +25,7 @@ struct fuzz {
 };
 
 unsigned fuzz_byte(struct fuzz *in);
-bool fuzz_bit(struct fuzz *in); /* takes a byte; false at the end */
+bool fuzz_bit(struct fuzz *in);                     /* takes a byte; false at the end */
 unsigned fuzz_below(struct fuzz *in, unsigned end); /* 0..end - 1, end up to 256 */
 uint64_t fuzz_u64(struct fuzz *in);
 void fuzz_fill(struct fuzz *in, void *to, size_t size);
@@ -34,7 +34,8 @@ char *fuzz_text(struct fuzz *in, size_t max);
 /* All that is left as a string, up to its first NUL; freed by the caller. */
 char *fuzz_rest(struct fuzz *in);
 
-/* Text is UTF-8 with nothing in it that a terminal obeys, but the characters of `also`. By rules of its own. */
+/* Text is UTF-8 with nothing in it that a terminal obeys, but the characters of `also`. By rules of its own.
+ */
 bool fuzz_printable(const char *text, const char *also);
 
 #endif

@@ -17,7 +17,8 @@
 static void make_table(struct option *table, char *letters)
 {
 	for (size_t i = 0; i < LONG_OPTIONS; i++)
-		table[i] = (struct option){long_options[i].name, long_options[i].value, NULL, LONG_BASE + (int)i};
+		table[i] = (struct option){long_options[i].name, long_options[i].value, NULL,
+					   LONG_BASE + (int)i};
 	table[LONG_OPTIONS] = (struct option){0};
 	for (const char *letter = SHORT_WITH_VALUE; *letter; letter++) {
 		*letters++ = *letter;
@@ -40,9 +41,11 @@ static bool by_getopt(int argc, char **argv, struct opensm_arguments *out)
 	while ((option = getopt_long_only(argc, argv, letters, table, NULL)) != -1) {
 		if (option == '?' || option == ':')
 			return false;
-		if (option == 'F' || (option >= LONG_BASE && !strcmp(table[option - LONG_BASE].name, "config")))
+		if (option == 'F' ||
+		    (option >= LONG_BASE && !strcmp(table[option - LONG_BASE].name, "config")))
 			out->config = optarg;
-		if (option == 'f' || (option >= LONG_BASE && !strcmp(table[option - LONG_BASE].name, "log_file")))
+		if (option == 'f' ||
+		    (option >= LONG_BASE && !strcmp(table[option - LONG_BASE].name, "log_file")))
 			out->log = optarg;
 	}
 	return true;

@@ -88,7 +88,8 @@ static void expect(const uint8_t *data, size_t size, struct opensm_log_events *e
 {
 	const uint8_t *end;
 
-	for (; size > 0 && (end = memchr(data, '\n', size)); size -= (size_t)(end + 1 - data), data = end + 1) {
+	for (; size > 0 && (end = memchr(data, '\n', size));
+	     size -= (size_t)(end + 1 - data), data = end + 1) {
 		size_t length = (size_t)(end - data);
 		struct fuzz bytes = {data, length < LINE_KEPT ? length : LINE_KEPT};
 		char *line = fuzz_rest(&bytes);

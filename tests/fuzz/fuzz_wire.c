@@ -120,7 +120,8 @@ static void put_packet(uint8_t *mad)
 
 	memset(mad, 0, MAD_SIZE);
 	if (machine.engine && last > 0)
-		memcpy(mad, machine.kept[(machine.sent - 1 - fuzz_below(machine.in, last)) % SENT_MAX], MAD_SIZE);
+		memcpy(mad, machine.kept[(machine.sent - 1 - fuzz_below(machine.in, last)) % SENT_MAX],
+		       MAD_SIZE);
 	mad[0] = mad[2] = 1;
 	if (!machine.engine)
 		mad[1] = fuzz_bit(machine.in) ? 0x81 : 0x01;
@@ -128,7 +129,8 @@ static void put_packet(uint8_t *mad)
 	set_data(mad, 0);
 	changes = fuzz_below(machine.in, 4);
 	for (unsigned i = 0; i < changes; i++)
-		mad[fuzz_byte(machine.in) % (machine.engine ? 64 : MAD_SIZE)] = (uint8_t)fuzz_byte(machine.in);
+		mad[fuzz_byte(machine.in) % (machine.engine ? 64 : MAD_SIZE)] =
+			(uint8_t)fuzz_byte(machine.in);
 	if (machine.engine && changes > 0)
 		set_data(mad, FORGED);
 }
@@ -145,7 +147,8 @@ int umad_recv(int fd, void *umad, int *length, int timeout)
 	require(fd == FD && *length == MAD_SIZE && timeout >= 0);
 	machine.length = 0;
 	errno = 0;
-	if (kind < 128) { /* zero, so all that comes when the input is used up: nothing there, and time passes */
+	if (kind <
+	    128) { /* zero, so all that comes when the input is used up: nothing there, and time passes */
 		unsigned which = kind < 64 ? 0 : kind % 8;
 
 		machine.now += 1000 + (uint64_t)timeout * 1000000;
