@@ -29,10 +29,10 @@ def add_director(net, name, lines=4, spines=2, chip_ports=36, model="CS7520", **
 
 
 def director(chassis=1, lines=4, spines=2, chip_ports=36, leaves=0, leaf_radix=36, hosts=4, adapters=1, storage=0,
-             logins=0, model="CS7520", speed="EDR", isl_speed=None, width=4):
+             logins=0, model="CS7520", speed="EDR", isl_speed=None, width=4, isl_width=None):
     """leaves=0: one chassis, `hosts` on each of its line boards. Else `leaves` edge switches, each with `hosts` hosts
     and one cable to every line board of every chassis."""
-    net, isl = Net(), dict(speed=isl_speed or speed, width=width)
+    net, isl = Net(), dict(speed=isl_speed or speed, width=isl_width or width)
     boards = [add_director(net, f"dir-{c + 1}", lines, spines, chip_ports, model, **isl) for c in range(chassis)]
     host = dict(speed=speed, width=width)
     if not leaves:

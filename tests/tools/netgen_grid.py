@@ -16,12 +16,12 @@ def _switch(net, name, radix, role="switch", **more):
 
 
 def torus(dims=(4, 4), hosts_per_switch=1, bundle=1, wrap=True, radix=36, adapters=1, storage=0, logins=0, speed="EDR",
-          isl_speed=None, width=4):
+          isl_speed=None, width=4, isl_width=None):
     """sw-X-Y(-Z) at each place; link to the next in each dimension in turn, `bundle` times. wrap=False: a mesh. A
     dimension of 2 has one such link only, as both ways round are the same; one of 1 has none."""
     if any(d < 1 for d in dims):
         raise ValueError("a dimension is 1 at least")
-    net = Net()
+    net, isl = Net(), dict(speed=isl_speed or speed, width=isl_width or width)
     places = list(itertools.product(*map(range, dims)))
     name = {at: _switch(net, "sw-" + "-".join(map(str, at)), radix, place=at) for at in places}
     for at in places:
@@ -32,7 +32,7 @@ def torus(dims=(4, 4), hosts_per_switch=1, bundle=1, wrap=True, radix=36, adapte
             for b in range(bundle):
                 # both directions of a dimension have ports of their own, the same on every switch
                 base = hosts_per_switch * adapters + 2 * bundle * d + 1
-                net.cable(name[at], name[to], ap=base + b, bp=base + bundle + b, speed=isl_speed or speed, width=width)
+                net.cable(name[at], name[to], ap=base + b, bp=base + bundle + b, **isl)
     populate(net, [[name[at]] for at in places], hosts_per_switch, adapters, 1, storage, logins, speed=speed, width=width)
     return net
 
@@ -60,13 +60,13 @@ def _global_links(net, groups, per_pair, owner, **link):
 
 
 def dragonfly(groups=None, switches=4, global_links=1, hosts_per_switch=2, radix=36, adapters=1, storage=0, logins=0,
-              speed="EDR", isl_speed=None, width=4):
+              speed="EDR", isl_speed=None, width=4, isl_width=None):
     """Groups of switches, all joined to all in the group; global_links of each switch go to other groups, evenly.
     Without a number of groups the largest: switches * global_links + 1, one link between two groups."""
     ends = switches * global_links
     groups = ends + 1 if groups is None else groups
     per_pair = _global_pairs(groups, ends, "global links")
-    net, isl = Net(), dict(speed=isl_speed or speed, width=width)
+    net, isl = Net(), dict(speed=isl_speed or speed, width=isl_width or width)
     name = [[_switch(net, f"sw-g{g}-{s}", radix, group=g) for s in range(switches)] for g in range(groups)]
     populate(net, [[s] for group in name for s in group], hosts_per_switch, adapters, 1, storage, logins, speed=speed,
              width=width)
@@ -78,10 +78,10 @@ def dragonfly(groups=None, switches=4, global_links=1, hosts_per_switch=2, radix
 
 
 def dragonfly_plus(groups=3, leaves=2, spines=2, global_links=1, hosts_per_leaf=2, radix=36, adapters=1, storage=0,
-                   logins=0, speed="EDR", isl_speed=None, width=4):
+                   logins=0, speed="EDR", isl_speed=None, width=4, isl_width=None):
     """Groups are two-level trees; global_links of each spine go to other groups, evenly. Hosts on leaves only."""
     per_pair = _global_pairs(groups, spines * global_links, "global links")
-    net, isl = Net(), dict(speed=isl_speed or speed, width=width)
+    net, isl = Net(), dict(speed=isl_speed or speed, width=isl_width or width)
     low = add_switches(net, "leaf", groups * leaves, radix, 1)
     high = add_switches(net, "spine", groups * spines, radix, 2)
     for g in range(groups):

@@ -38,9 +38,9 @@ def populate(net, seats, hosts_per_seat, adapters=1, ca_ports=1, storage=0, logi
         add_host(net, f"gpu-{h + 1:0{width}}", [[seat[(a * ca_ports + p) % len(seat)] for p in range(ca_ports)]
                                                 for a in range(adapters)], **link)
     switches = list(dict.fromkeys(s for seat in seats for s in seat))
-    for role, count in (("oss", storage), ("login", logins)):
-        for i in range(count):
-            add_host(net, f"{role}-{i + 1:0{digits(count, 2)}}", [[switches[i % len(switches)]]], role=role, **link)
+    others = [(role, i, count) for role, count in (("oss", storage), ("login", logins)) for i in range(count)]
+    for n, (role, i, count) in enumerate(others):
+        add_host(net, f"{role}-{i + 1:0{digits(count, 2)}}", [[switches[n % len(switches)]]], role=role, **link)
 
 
 def add_sharp(net, switches=None, **link):

@@ -58,8 +58,9 @@ def fill(net, leaves, down, hosts_per_leaf, adapters, ca_ports, storage, logins,
 
 
 def tree2(radix=36, ratio=(1, 1), leaves=None, spines=None, hosts_per_leaf=None, spine_radix=None, adapters=1,
-          ca_ports=1, storage=0, logins=0, speed="EDR", isl_speed=None, width=4):
-    """Two levels. ratio: (2, 1) is an oversubscription of 2:1 at the leaves. Without numbers the largest one."""
+          ca_ports=1, storage=0, logins=0, speed="EDR", isl_speed=None, width=4, isl_width=None):
+    """Two levels. ratio: (2, 1) is an oversubscription of 2:1 at the leaves. Without numbers the largest one.
+    With ca_ports=2 each host is on a pair of leaves, and hosts_per_leaf counts a pair's."""
     down, up = split(radix, ratio)
     spines = up if spines is None else spines
     spine_radix = spine_radix or radix
@@ -70,13 +71,14 @@ def tree2(radix=36, ratio=(1, 1), leaves=None, spines=None, hosts_per_leaf=None,
     net = Net()
     low = add_switches(net, "leaf", leaves, radix, 1)
     high = add_switches(net, "spine", spines, spine_radix, 2)
-    uplinks(net, low, high, bundle, speed=isl_speed or speed, width=width)
+    uplinks(net, low, high, bundle, speed=isl_speed or speed, width=isl_width or width)
     fill(net, low, down, hosts_per_leaf, adapters, ca_ports, storage, logins, dict(speed=speed, width=width))
     return net
 
 
 def tree3(radix=36, ratio=(1, 1), spine_ratio=(1, 1), pods=None, leaves_per_pod=None, spines_per_pod=None, cores=None,
-          hosts_per_leaf=None, adapters=1, ca_ports=1, storage=0, logins=0, speed="EDR", isl_speed=None, width=4):
+          hosts_per_leaf=None, adapters=1, ca_ports=1, storage=0, logins=0, speed="EDR", isl_speed=None, width=4,
+          isl_width=None):
     """Three levels: pods of leaves and spines, spine s of each pod on the cores of group s. Without numbers the
     largest one: radix 36 gives 11,664 hosts on 648 leaves, 648 spines, 324 cores."""
     down, up = split(radix, ratio)
@@ -96,7 +98,7 @@ def tree3(radix=36, ratio=(1, 1), spine_ratio=(1, 1), pods=None, leaves_per_pod=
     low = add_switches(net, "leaf", pods * leaves_per_pod, radix, 1)
     middle = add_switches(net, "spine", pods * spines_per_pod, radix, 2)
     high = add_switches(net, "core", cores, radix, 3)
-    isl = dict(speed=isl_speed or speed, width=width)
+    isl = dict(speed=isl_speed or speed, width=isl_width or width)
     for p in range(pods):
         mine = middle[p * spines_per_pod:(p + 1) * spines_per_pod]
         uplinks(net, low[p * leaves_per_pod:(p + 1) * leaves_per_pod], mine, bundle, **isl)
@@ -107,14 +109,14 @@ def tree3(radix=36, ratio=(1, 1), spine_ratio=(1, 1), pods=None, leaves_per_pod=
 
 
 def rail(units=2, hosts_per_unit=4, rails=8, spines=4, bundle=1, cores=0, radix=36, storage=0, logins=0, speed="EDR",
-         isl_speed=None, width=4):
+         isl_speed=None, width=4, isl_width=None):
     """Rail-optimised: a unit has one leaf a rail, leaf-UU-rR, and adapter r of each of its hosts is on the leaf of
     rail r. cores=0: all leaves on the same `spines`. Else each rail has `spines` of its own, and the cores join the
     rails into one fabric."""
     if not 1 <= rails <= 8:
         raise ValueError("1 to 8 rails")
     net = Net()
-    isl = dict(speed=isl_speed or speed, width=width)
+    isl = dict(speed=isl_speed or speed, width=isl_width or width)
     leaves = [[f"leaf-{u + 1:0{digits(units, 2)}}-r{r}" for r in range(rails)] for u in range(units)]
     for seat in leaves:
         for r, name in enumerate(seat):
