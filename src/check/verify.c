@@ -178,7 +178,8 @@ static void select_ports(struct verify *v, bool only_differing)
 	for (i = 0; i < v->fabric->port_count; i++) {
 		state = &v->ports[i];
 		state->flags &= ~PORT_SELECTED;
-		if (state->flags & PORT_IN_SCOPE && !(only_differing && is_settled(state) && switch_told(v, i)))
+		if (state->flags & PORT_IN_SCOPE &&
+		    !(only_differing && is_settled(state) && switch_told(v, i)))
 			state->flags |= PORT_SELECTED;
 	}
 	for (i = 0; only_differing && i < v->fabric->link_count; i++) {

@@ -364,7 +364,8 @@ static void test_port_0_tells_late(void **state)
 	/* a later run has no reason to ask them all again */
 	script_source_clear(rig.source);
 	rig_verify_again(&rig);
-	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, SCRIPT_ANY, MAD_PORT_INFO, SCRIPT_ANY), 1);
+	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, SCRIPT_ANY, MAD_PORT_INFO, SCRIPT_ANY),
+			 1);
 	rig_free(&rig);
 }
 
