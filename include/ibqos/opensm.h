@@ -81,6 +81,7 @@ struct opensm_instance {
 	char *log;		   /* absolute path of its log file: -f/--log_file, else its config's log_file, else the
 				      default; NULL: stdout or stderr */
 	bool config_given;	   /* -F was on its command line */
+	bool erases_log;	   /* -e was: it empties its log file each time it opens it */
 };
 
 /*
@@ -93,6 +94,12 @@ void opensm_instance_clear(struct opensm_instance *instance);
 /* SIGHUP through the pidfd: heavy sweep and config re-read. -ESRCH once it is gone. */
 int opensm_reload(const struct opensm_instance *instance);
 bool opensm_alive(const struct opensm_instance *instance);
+/*
+ * Has it write out what it has logged so far: SIGUSR1, on which it closes its log file and opens it
+ * again, as logrotate does (main.c:597, osm_log.c:452). Without `force_log_flush` the end of a sweep
+ * shows up minutes late. Not for one that erases its log when it opens it: -EPERM.
+ */
+int opensm_flush_log(const struct opensm_instance *instance);
 
 /*
  * Follows a log file from where it ends now. Only a hint of a sweep's end: SUBNET UP proves

@@ -104,12 +104,25 @@ static const char *next_argument(struct reader *in)
 	return argument;
 }
 
-static void take_option(struct reader *in, bool config, bool log, const char *value)
+/* An option by its short letter; value NULL where it has none. */
+static void take_option(struct reader *in, char letter, const char *value)
 {
-	if (value && config)
+	if (letter == 'e')
+		in->out->erases_log = true;
+	if (value && letter == 'F')
 		in->out->config = value;
-	if (value && log)
+	if (value && letter == 'f')
 		in->out->log = value;
+}
+
+/* The letter of a long option, of those that matter here. */
+static char short_letter(const char *name)
+{
+	if (strcmp(name, "config") == 0)
+		return 'F';
+	if (strcmp(name, "log_file") == 0)
+		return 'f';
+	return strcmp(name, "erase_log_file") == 0 ? 'e' : '\0';
 }
 
 /* The long option that `length` letters of a name mean: the very one, or the only one that starts so. */
@@ -149,7 +162,7 @@ static bool take_long(struct reader *in, const char *name)
 		return false;
 	if (option->value)
 		value = name[length] ? name + length + 1 : next_argument(in);
-	take_option(in, strcmp(option->name, "config") == 0, strcmp(option->name, "log_file") == 0, value);
+	take_option(in, short_letter(option->name), value);
 	return true;
 }
 
@@ -158,10 +171,12 @@ static void take_short(struct reader *in, const char *letters)
 	for (; *letters; letters++) {
 		const char *value;
 
-		if (!strchr(SHORT_WITH_VALUE, *letters))
+		if (!strchr(SHORT_WITH_VALUE, *letters)) {
+			take_option(in, *letters, NULL);
 			continue;
+		}
 		value = letters[1] ? letters + 1 : next_argument(in);
-		take_option(in, *letters == 'F', *letters == 'f', value);
+		take_option(in, *letters, value);
 		return;
 	}
 }

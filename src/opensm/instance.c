@@ -247,6 +247,7 @@ static int process_hold(const struct process *p, unsigned long long start, struc
 	instance->pidfd = fd;
 	instance->pid = p->pid;
 	instance->config_given = p->arguments.config != NULL;
+	instance->erases_log = p->arguments.erases_log;
 	instance->config = process_absolute(p, p->arguments.config ? p->arguments.config : OPENSM_CONFIG);
 	return instance->config ? process_log(p, &instance->log) : -ENOMEM;
 }
@@ -346,9 +347,19 @@ bool opensm_alive(const struct opensm_instance *instance)
 	return instance->pidfd >= 0 && poll(&fd, 1, 0) == 0;
 }
 
-int opensm_reload(const struct opensm_instance *instance)
+static int send_signal(const struct opensm_instance *instance, int number)
 {
 	if (!opensm_alive(instance))
 		return -ESRCH;
-	return syscall(SYS_pidfd_send_signal, instance->pidfd, SIGHUP, NULL, 0) < 0 ? -errno : 0;
+	return syscall(SYS_pidfd_send_signal, instance->pidfd, number, NULL, 0) < 0 ? -errno : 0;
+}
+
+int opensm_reload(const struct opensm_instance *instance)
+{
+	return send_signal(instance, SIGHUP);
+}
+
+int opensm_flush_log(const struct opensm_instance *instance)
+{
+	return instance->erases_log ? -EPERM : send_signal(instance, SIGUSR1);
 }

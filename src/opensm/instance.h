@@ -12,6 +12,7 @@
 struct opensm_arguments {
 	const char *config; /* -F, --config */
 	const char *log;    /* -f, --log_file */
+	bool erases_log;    /* -e, --erase_log_file */
 };
 
 /*

@@ -47,6 +47,8 @@ static const struct {
 	{"-BQF|/a", "/a", NULL},
 	{"-BQF/a", "/a", NULL},
 	{"-ef|l", NULL, "l"},
+	{"--erase_log_file|-f|l", NULL, "l"},
+	{"--erase|-F|/a", "/a", NULL},
 	{"-g|-F|/a", NULL, NULL}, /* '-F' is the GUID; '/a' an operand */
 	{"-R|-F|-F|/a", "/a", NULL},
 	{"--guid|-F|/a", NULL, NULL},
@@ -74,6 +76,7 @@ static void test_arguments(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct opensm_arguments got;
+		bool erases = strncmp(lines[i].arguments, "-ef", 3) == 0 || strncmp(lines[i].arguments, "--erase", 7) == 0;
 		char text[256];
 		size_t size = (size_t)snprintf(text, sizeof(text), "/usr/sbin/opensm%s%s",
 					       *lines[i].arguments ? "|" : "", lines[i].arguments) +
@@ -85,7 +88,7 @@ static void test_arguments(void **state)
 		opensm_arguments_read(text, size, &got);
 		if (!got.config != !lines[i].config ||
 		    (got.config && strcmp(got.config, lines[i].config) != 0) || !got.log != !lines[i].log ||
-		    (got.log && strcmp(got.log, lines[i].log) != 0))
+		    (got.log && strcmp(got.log, lines[i].log) != 0) || got.erases_log != erases)
 			fail_msg("'%s': config %s, log %s", lines[i].arguments,
 				 got.config ? got.config : "none", got.log ? got.log : "none");
 	}
