@@ -36,7 +36,7 @@ class Read:
                 self.ports[at] = m[2], int(m[3])
                 self.rate[at] = int(m[5]), m[6]
             else:
-                assert not line or line.startswith("#"), line
+                assert not line or line.startswith("#") or re.fullmatch(r"(width|speed|extspeed)=\d+", line), line
         for at, to in self.ports.items():
             assert self.ports.get(to) == at and at[0] != to[0] and self.rate[at] == self.rate[to]
             assert 1 <= at[1] <= self.nodes[at[0]][1]
@@ -333,6 +333,9 @@ def test_rates_of_hosts_and_of_links_between_switches():
     for at, rate in r.rate.items():
         host = not r.is_switch(at[0]) or not r.is_switch(r.ports[at][0])
         assert rate == ((2, "HDR") if host else (4, "HDR"))
+    # enabled on ports without a cable: only where there is one kind of cables
+    assert "width=" not in CASES["tree2-hdr100"].make().text()
+    assert netgen.fat_tree().text().splitlines()[1:4] == ["width=3", "speed=7", "extspeed=3"]
     # NDR is the overlay's: ibsim 0.10 would not read it
     net = CASES["tree2-ndr"].make()
     assert "NDR" not in net.text()

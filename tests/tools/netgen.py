@@ -39,6 +39,7 @@ class Node:
         self.switch = kind == "switch"
         self.esp0 = True  # a switch with an enhanced port 0
         self.cables = {}  # port -> Cable
+        self.level = 0  # of a switch in a tree, from 1 at the hosts
 
     def __repr__(self):
         return f"<{self.kind} {self.name}>"
@@ -180,6 +181,12 @@ class Net:
     def ports(self):
         return sum(n.ports + n.switch for n in self.nodes.values())
 
+    def roots(self):
+        """Node GUIDs for OpenSM's root_guid_file, where updn and ftree cannot guess them: the top of a tree, else
+        the first switch."""
+        top = max((n.level for n in self.switches), default=0)
+        return [n.guid for n in self.switches if n.level == top][:None if top else 1]
+
     def connected(self):
         """Whether every node reaches every other by switches and, behind the last of them, an end node."""
         start = next((n for n in self.nodes.values() if n.switch), None)
@@ -196,6 +203,11 @@ class Net:
 
     def text(self):
         out = ["# generated fabric, for ibsim"]
+        kinds = {c.kind for c in self.cables}
+        if len(kinds) == 1:  # what a port without a cable has enabled, for cables that come while ibsim runs
+            (width, speed), = kinds
+            legacy, ext = speed_code("HDR" if speed == "NDR" else speed)
+            out += [f"width={WIDTH_MASK[width]}", f"speed={legacy * 2 - 1}", f"extspeed={max(ext * 2 - 1, 0)}"]
         devices = any(n.device for n in self.nodes.values())
         for n in self._in_order():
             kind, key = {"switch": ("Switch", "switchguid"), "ca": ("Ca", "caguid"), "router": ("Rt", "rtguid")}[n.kind]

@@ -20,7 +20,7 @@ def add_director(net, name, lines=4, spines=2, chip_ports=36, model="CS7520", **
             node = net.add_switch(f"{name}-{number}", f"MF0;{name}:{model}/{number}/U1", ports=chip_ports,
                                   role="line" if board == "L" else "board", vendor=VENDOR, device=SWITCH, sysimg=first)
             first = first or node.guid
-            node.chassis, node.level = name, 1 if board == "L" else 2
+            node.chassis, node.level = name, 2 if board == "L" else 3
             made[board].append(node.name)
     for n in made["L"]:
         for i, s in enumerate(made["S"]):
@@ -40,7 +40,7 @@ def director(chassis=1, lines=4, spines=2, chip_ports=36, leaves=0, leaf_radix=3
             raise ValueError("several chassis are joined by leaves: leaves=")
         populate(net, [[s] for s in boards[0]], hosts, adapters, 1, storage, logins, **host)
         return net
-    low = add_switches(net, "leaf", leaves, leaf_radix, 0)
+    low = add_switches(net, "leaf", leaves, leaf_radix, 1)
     for leaf in low:
         for i, line in enumerate(line for b in boards for line in b):
             net.cable(leaf, line, ap=leaf_radix - i, **isl)
