@@ -315,6 +315,8 @@ struct report *report_begin(const struct ibqos_ctx *ctx, FILE *out, enum report_
 		report_free(r);
 		return NULL;
 	}
+	unique_key(r, "exit"); /* the end will write these two */
+	unique_key(r, "verdict");
 	report_number(r, "format", NULL, 1);
 	report_string(r, "ibqos", NULL, IBQOS_VERSION);
 	report_string(r, "command", NULL, ctx->command);

@@ -342,6 +342,8 @@ static void build_types(struct report *r, struct finding_list *findings)
 	report_section(r, "next", "next"); /* ends table and section */
 	report_text(r, "text", "text", NULL);
 	report_string(r, "exit", NULL, "not the exit code");
+	report_section_end(r);
+	report_string(r, "verdict", NULL, "not the verdict");
 }
 
 static void test_types_in_json(void **state)
@@ -386,6 +388,7 @@ static void test_types_in_json(void **state)
 	assert_string_equal(string_of(member(top, "next"), "exit"), "not the exit code");
 	assert_int_equal(number_of(top, "exit"), 0);
 	assert_string_equal(string_of(top, "verdict"), "clean");
+	assert_string_equal(string_of(top, "verdict_2"), "not the verdict");
 	json_object_put(top);
 	free(text);
 }
