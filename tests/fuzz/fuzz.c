@@ -119,15 +119,45 @@ static bool obeyed(uint32_t code)
 	return code < 0x20 || (code >= 0x80 && code < 0xa0);
 }
 
+/* The length of the character that a text starts with if it can be shown, else 0. */
+static unsigned shown(const char *text, const char *also)
+{
+	uint32_t code = 0;
+	unsigned length = character((const unsigned char *)text, &code);
+
+	return obeyed(code) && !(length == 1 && strchr(also, *text)) ? 0 : length;
+}
+
 bool fuzz_printable(const char *text, const char *also)
 {
 	while (*text) {
-		uint32_t code = 0;
-		unsigned length = character((const unsigned char *)text, &code);
+		unsigned length = shown(text, also);
 
-		if (length == 0 || (obeyed(code) && !(length == 1 && strchr(also, *text))))
+		if (length == 0)
 			return false;
 		text += length;
 	}
 	return true;
+}
+
+char *fuzz_clean(const char *text, const char *also)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	char *clean = malloc(3 * strlen(text) + 1), *to = clean;
+
+	require(clean);
+	while (*text) {
+		unsigned length = shown(text, also);
+
+		if (length > 0 && strncmp(text, replacement, 3) != 0) {
+			memcpy(to, text, length);
+			to += length;
+		} else if (to - clean < 3 || memcmp(to - 3, replacement, 3) != 0) {
+			memcpy(to, replacement, 3);
+			to += 3;
+		}
+		text += length > 0 ? length : 1;
+	}
+	*to = '\0';
+	return clean;
 }

@@ -37,5 +37,8 @@ char *fuzz_rest(struct fuzz *in);
 /* Text is UTF-8 with nothing in it that a terminal obeys, but the characters of `also`. By rules of its own.
  */
 bool fuzz_printable(const char *text, const char *also);
+/* The text with each run of what is not so as one U+FFFD, as are runs of U+FFFD itself; freed by the caller.
+ */
+char *fuzz_clean(const char *text, const char *also);
 
 #endif
