@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What must hold after each run of ibqos, whatever was done to it. Each check returns sentences, one a fault found."""
+import json
+import os
+import re
+
+CODES = {"clean": 0, "warning": 1, "critical": 2, "unknown": 3}
+NAMES = {v: k for k, v in CODES.items()}
+TABLE_CODES = {"sl2vl-differs": "sl2vl", "vlarb-differs": "vlarb", "high-limit-differs": "high-limit"}
+MARK = b"# set by ibqos"
+
+
+def parsed(r):
+    """The JSON report, or None where the run was killed or told nothing."""
+    try:
+        return json.loads(r.stdout)
+    except ValueError:
+        return None
+
+
+def ended_well(r):
+    """No crash, no sanitizer's word, no hang, no Set."""
+    bad = []
+    if r.hung:
+        bad.append(f"hung: had to be killed after {r.seconds:.0f} s")
+    elif r.returncode < 0 and -r.returncode != r.killed:
+        bad.append(f"died of signal {-r.returncode}")
+    elif r.returncode >= 0 and r.returncode not in NAMES:
+        bad.append(f"exit code {r.returncode}")
+    if re.search(r"ERROR: \w*Sanitizer|: runtime error: |LeakSanitizer", r.stderr):
+        bad.append("sanitizer report")
+    if r.sent.sets or r.sent.lines:
+        bad.append(f"sent a Set: {r.sent.lines}")
+    return bad
+
+
+def agrees(r):
+    """Exit code, verdict and findings tell the same."""
+    if r.hung or r.returncode not in NAMES:
+        return []
+    report = parsed(r)
+    if report is None:
+        return [f"exit {r.returncode}, but what it printed is no JSON: {r.stdout[-200:]!r}"]
+    bad = []
+    if report.get("verdict") != NAMES[r.returncode]:
+        bad.append(f"exit {r.returncode}, but verdict {report.get('verdict')!r}")
+    severities = {f["severity"] for f in report["findings"]}
+    if "critical" in severities and r.returncode != 2:
+        bad.append(f"critical findings, but exit {r.returncode}")
+    if r.returncode == 2 and "critical" not in severities:
+        bad.append("exit 2 without a critical finding")
+    if r.returncode == 0 and severities - {"note"}:
+        bad.append(f"exit 0 with findings: {sorted(severities)}")
+    if r.returncode == 1 and severities & {"critical", "unknown"}:
+        bad.append(f"exit 1 with findings: {sorted(severities)}")
+    return bad
+
+
+def criticals(r):
+    report = parsed(r)
+    return [f for f in report["findings"] if f["severity"] == "critical"] if report else []
+
+
+def place(finding, net):
+    """(node, port) of a finding. By GUID: a lost NodeDescription leaves no name."""
+    names = {n.guid: n.name for n in net.nodes.values()}
+    return names.get(int(finding["node_guid"] or "0", 16)), finding["port"]
+
+
+def verified_truly(r, net, differ_before, differ_after, plant):
+    """No critical about a table that is right at the device, none but about tables."""
+    bad = []
+    for f in criticals(r):
+        kind = TABLE_CODES.get(f["code"])
+        node, port = place(f, net)
+        if kind is None:
+            bad.append(f"critical {f['code']} without a cause: {f}")
+        elif kind not in differ_before.get((node, port), set()) | differ_after.get((node, port), set()):
+            if not (plant and plant[0] == "table" and plant[1][:2] == (node, port) and kind == "sl2vl"):
+                bad.append(f"{f['code']} at {node} port {port}, but the device holds what it should: {f}")
+    return bad
+
+
+def not_missed(r, ports, differ_before, differ_after, state_before, state_after):
+    """No clean verdict where a port held other tables before and after, the same ones both times."""
+    if r.returncode not in (0, 1):
+        return []
+    missed = []
+    for at in set(differ_before) & set(differ_after) & ports:
+        node, port = at
+        tables = [{k: s[node][port][k] for k in ("sl2vl", "low", "high")} for s in (state_before, state_after)]
+        both = differ_before[at] & differ_after[at] & {"sl2vl", "vlarb"}
+        if both and tables[0] == tables[1]:
+            missed.append(at)
+    return [f"exit {r.returncode}, but {len(missed)} ports hold other tables: {sorted(missed)[:3]}"] if missed else []
+
+
+# --- files ---
+
+
+def without_qos(text):
+    """opensm.conf without its `qos` key and without the mark of added keys."""
+    if text is None:
+        return None
+    lines = [line for line in text.split(b"\n") if line.split()[:1] != [b"qos"] and line.strip() != MARK]
+    return b"\n".join(lines).rstrip(b"\n")
+
+
+def qos_of(text):
+    values = [line.split()[1:2] for line in text.split(b"\n") if line.split()[:1] == [b"qos"]]
+    return values[-1][0] if values and values[-1] else None
+
+
+def _conf_names(conf, old, new):
+    """Which versions it is; more than one where they are the same bytes."""
+    names = {name for name, text in (("old", old), ("new", new)) if conf == text and (name == "old" or new is not None)}
+    if conf and old and without_qos(conf) == without_qos(old) and qos_of(conf) in (b"TRUE", b"FALSE"):
+        names.add("old with qos written")
+    return names
+
+
+def _rules_names(rules, old, new):
+    return {name for name, text in (("old", old), ("new", new)) if rules == text and (name == "old" or new is not None)}
+
+
+class State:
+    """Which versions the two files are."""
+
+    def __init__(self, conf, rules):
+        self.conf, self.rules = conf, rules
+        self.known = bool(conf and rules)
+        self.untouched = "old" in conf and "old" in rules
+        self.old = bool(conf & {"old", "old with qos written"}) and "old" in rules
+        self.new = "new" in conf and "new" in rules
+
+    def __str__(self):
+        return (f"opensm.conf {' = '.join(sorted(self.conf)) or 'neither old nor new'}, "
+                f"qos-policy.conf {' = '.join(sorted(self.rules)) or 'neither old nor new'}")
+
+
+class Versions:
+    """What the two files were before a run, and what its history says it meant them to become."""
+
+    def __init__(self, world):
+        self.world, self.before, self.histories = world, world.files(), set(world.histories())
+        self.temporaries = world.temporaries()
+
+    def history(self):
+        """The folder that the run made, or None."""
+        made = set(self.world.histories()) - self.histories
+        return made.pop() if len(made) == 1 else None
+
+
+def read(path):
+    try:
+        with open(path, "rb") as f:
+            return f.read()
+    except FileNotFoundError:
+        return None
+
+
+def kept_whole(folder, before):
+    """The old files in a history folder are those from before, whole; it may lack some only if the run was stopped
+    or failed before it touched anything."""
+    bad, whole = [], True
+    for name, text in zip(("opensm.conf", "qos-policy.conf"), before):
+        got = read(os.path.join(folder, f"old-{name}"))
+        missing = read(os.path.join(folder, f"old-{name}.missing"))
+        if got is None and missing is None:
+            whole = False
+        elif got != text or (missing is not None) != (text is None):
+            bad.append(f"{folder}/old-{name} is not what was there before")
+        if read(os.path.join(folder, f"new-{name}")) is None:
+            whole = False
+    return bad, whole
+
+
+def files_whole(versions, r, command, edit_mark=None):
+    """(faults found, what the files are now)."""
+    world, (old_conf, old_rules) = versions.world, versions.before
+    conf, rules = world.files()
+    folder = versions.history()
+    new_conf = new_rules = None
+    bad, whole = [], True
+    made = set(world.histories()) - versions.histories
+    if command != "apply" and made:
+        bad.append(f"{command} made a history folder")
+    if len(made) > 1:
+        bad.append(f"one run made {len(made)} history folders")
+    if folder:
+        bad, whole = kept_whole(folder, versions.before)
+        new_conf, new_rules = (read(os.path.join(folder, n)) for n in ("new-opensm.conf", "new-qos-policy.conf"))
+    if edit_mark and conf:  # another admin's line, added meanwhile, is whole or not there
+        conf = _without_edit(conf, edit_mark, old_conf, new_conf)
+    now = State(_conf_names(conf, old_conf, new_conf), _rules_names(rules, old_rules, new_rules))
+    if not now.known:
+        bad.append(f"a file is neither old nor new: {now}")
+    if (command != "apply" or not whole or not folder) and not now.untouched:
+        bad.append(f"files were changed without a whole history: {now}")
+    return bad, now
+
+
+def _without_edit(conf, mark, old, new):
+    """Takes the edited line out again. An edit that changed a key in place of adding one is not made here."""
+    lines = conf.split(b"\n")
+    left = b"\n".join(line for line in lines if not line.endswith(mark))
+    return left if left in (old, new) or without_qos(left) == without_qos(old) else conf
+
+
+def apply_agrees(r, now):
+    """What apply says of the files is what they are."""
+    report = parsed(r)
+    if report is None or not now.known:
+        return []
+    a = report.get("apply")
+    codes = {f["code"] for f in report["findings"]}
+    if a is None:
+        return [] if now.untouched else [f"apply told nothing, but {now}"]
+    bad = []
+    if (a["unchanged"] or a["reached"] in ("preflight", "backup")) and not now.untouched:
+        bad.append(f"reached {a['reached']}, nothing to do {a['unchanged']}, but {now}")
+    if a["installed"] and not a["unchanged"] and "apply-rollback-failed" not in codes and not now.new:
+        bad.append(f"says installed, but {now}")
+    if (a["rolled_back"] or not a["installed"]) and not now.old:
+        bad.append(f"says rolled back {a['rolled_back']}, installed {a['installed']}, but {now}")
+    if r.returncode == 0 and not a["installed"]:
+        bad.append("exit 0, but not installed")
+    return bad
+
+
+def no_strays(versions, r):
+    """No temporary file left by a run that ended by itself. (faults, files that a killed one left)"""
+    left = versions.world.temporaries() - versions.temporaries
+    if left and not r.hung and r.returncode >= 0:
+        return [f"temporary files left: {sorted(left)}"], set()
+    return [], left
