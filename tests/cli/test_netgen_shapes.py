@@ -144,6 +144,21 @@ def test_the_same_in_another_process(tmp_path):
     assert (tmp_path / "rules").read_text().splitlines() == net.capabilities() + netgen_fault.rules(faults)
 
 
+def test_device_ids_do_not_leak_to_the_next_node():
+    net = netgen_hosts.add_sharp(netgen.fat_tree(leaves=1, spines=1))
+    net.add_ca("old")
+    net.cable("old", "leaf-01")
+    assert {n: v[5] for n, v in Read(net.text()).nodes.items()} == {
+        n.name: 0xcf09 if n.role == "sharp" else 0 for n in net.nodes.values()}
+
+
+@pytest.mark.parametrize("guid", [netgen.SWITCH_GUID + 256, netgen.CA_GUID + 16, netgen.CA_GUID + 17, netgen.CA_GUID + 15])
+def test_guids_that_clash_are_refused(guid):
+    net = netgen.fat_tree()
+    with pytest.raises(ValueError, match="is taken"):
+        net.add_ca("another", guid=guid)
+
+
 # --- trees ---
 
 
@@ -445,7 +460,8 @@ def test_what_each_kind_is():
 
 
 def test_narrow_and_slow_rules():
-    for seed in range(6):
+    seen = set()
+    for seed in range(12):
         net = netgen.fat_tree()
         f = one("narrow-link", net, seed)
         assert (f.code, f.wanted, f.got) == ("link-width-low", "4x", "1x")
@@ -453,9 +469,16 @@ def test_narrow_and_slow_rules():
         f = one("slow-link", net, seed)
         fields = {"FDR": "LinkSpeedActive=4 LinkSpeedExtActive=1", "QDR": "LinkSpeedActive=4 LinkSpeedExtActive=0"}[f.got]
         assert f.code == "link-speed-low" and f.wanted == "EDR" and all(r.endswith(f"set {fields}") for r in f.rules)
+        seen.add(f.got)
         cable = net[f.ends[0].node].cables[f.ends[0].port]
         assert cable.peer(net[f.ends[0].node]) == (net[f.ends[1].node], f.ends[1].port)
+    assert seen == {"FDR", "QDR"}
     assert netgen_fault.rules(netgen_fault.plant(netgen.fat_tree(), 1, ["host-missing"])) == []
+    # 12x and 8x: the codes of PortInfo are not the numbers
+    wide = [one("narrow-link", CASES["tree2-12x"].make(), seed) for seed in range(12)]
+    assert {(f.wanted, f.got, f.rules[0].split("set ")[1]) for f in wide} == {
+        ("12x", "4x", "LinkWidthActive=2"), ("12x", "1x", "LinkWidthActive=1"),
+        ("8x", "4x", "LinkWidthActive=2"), ("8x", "1x", "LinkWidthActive=1")}
 
 
 def test_the_backplane_is_no_cable():

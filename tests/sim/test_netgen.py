@@ -96,7 +96,7 @@ def expected(faults):
     return sorted((sorted(f.keys), f.code, f.wanted, f.got) for f in faults)
 
 
-@pytest.mark.parametrize("name", ["tree2-2to1", "tree2-two-port", "tree2-guests", "tree2-ndr", "tree3-full", "rail8",
+@pytest.mark.parametrize("name", ["tree2-2to1", "tree2-two-port", "tree2-guests", "tree2-ndr", "tree2-12x", "tree3-full", "rail8",
                                   "torus-3x3-bundles", "dragonfly-4-1", "director"])
 def test_degraded_links_are_named_exactly(fabric, name):
     f, _ = run_case(fabric, CASES[name])

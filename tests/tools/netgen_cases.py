@@ -41,6 +41,8 @@ CASES = (
          3 * 2, 3 + 2, 6 + 3 * 4, "minhop"),
     Case("tree2-ndr", lambda: tree2(radix=8, leaves=3, hosts_per_leaf=2, speed="HDR", isl_speed="NDR"),
          3 * 2, 3 + 4, 6 + 3 * 4, "minhop"),
+    Case("tree2-12x", lambda: tree2(radix=8, leaves=3, hosts_per_leaf=2, speed="QDR", isl_speed="HDR", width=12,
+                                    isl_width=8), 3 * 2, 3 + 4, 6 + 3 * 4, "minhop"),
     Case("tree2-guests", _tree_with_guests, 4 * 2 + 8, 4 + 4, 8 + 8 + 2 + 4 * 4, "updn", routers=1),
     # k^3/4 hosts, 5k^2/4 switches, 3 k^3/4 cables
     Case("tree3-full", lambda: tree3(radix=4), 16, 20, 48, "ftree"),
