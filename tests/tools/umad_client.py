@@ -5,8 +5,9 @@ local port along the directed route 0, then waits the way it is told, and prints
 
 umad_client.py WAY TIMEOUT_MS ATTRIBUTE... ; WAY: recv (umad_recv), poll (umad_poll, then umad_recv), or peek
 (umad_recv with timeout 0, once). Prints one line a MAD: seconds, attribute, MAD status, umad status; then the
-seconds and the code that ended the waiting."""
+seconds and the code that ended the waiting. With UMAD_CLIENT_DUMP, the data of each in hex before that."""
 import ctypes
+import os
 import struct
 import sys
 import time
@@ -41,6 +42,8 @@ while True:
     if code < 0:
         break
     mad = buf.raw[head:]
+    if os.environ.get("UMAD_CLIENT_DUMP"):
+        print("data", mad[64:128].hex())
     print(since(), f"0x{struct.unpack('>H', mad[16:18])[0]:04x}", f"0x{struct.unpack('>H', mad[4:6])[0] & 0x7fff:x}",
           lib.umad_status(buf))
 print(since(), code)
