@@ -76,7 +76,8 @@ static int compare_findings(const void *left, const void *right)
 	order = order ? order : compare_text(a->got, b->got);
 	order = order ? order : compare_text(a->detail, b->detail);
 	order = order ? order : COMPARE(a->peer_guid, b->peer_guid);
-	return order ? order : COMPARE(a->peer_port, b->peer_port);
+	order = order ? order : COMPARE(a->peer_port, b->peer_port);
+	return order ? order : compare_text(a->peer_name, b->peer_name);
 }
 
 void finding_list_sort(struct finding_list *list)

@@ -157,6 +157,25 @@ static void test_order_in_files(void **state)
 	finding_list_sort(&list);
 }
 
+/* Whatever differs decides, so that the order they were added in never does. */
+static void test_order_by_peer(void **state)
+{
+	static const char *const names[] = {"host-10", NULL, "host-2"};
+	struct finding_list list = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		add(&list, FINDING_SL2VL_DIFFERS, "leaf-1", 1, 1);
+		if (names[i])
+			finding_set(&list.items[i].peer_name, "%s", names[i]);
+	}
+	finding_list_sort(&list);
+	assert_null(list.items[0].peer_name);
+	assert_string_equal(list.items[1].peer_name, "host-2");
+	assert_string_equal(list.items[2].peer_name, "host-10");
+	finding_list_clear(&list);
+}
+
 static void test_counts_and_exit(void **state)
 {
 	struct finding_list list = {0};
@@ -224,6 +243,7 @@ int main(void)
 		cmocka_unit_test(test_set_replaces_and_cleans),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_order_in_files),
+		cmocka_unit_test(test_order_by_peer),
 		cmocka_unit_test(test_counts_and_exit),
 		cmocka_unit_test(test_without_memory),
 	};
