@@ -4,6 +4,7 @@
 # make demo       a simulated fabric with real OpenSM: discover, plan, apply, verify, audit
 # make check      all tests;  make check-extra: lint, layers, other compilers and sanitizers
 # make fuzz       hostile input for FUZZ_SECONDS a target; make fuzz-long: for hours (mk/fuzz.mk)
+# make chaos      random faults, SEED= (one, several, or 1-20) and SECONDS= each; check-long takes many seeds
 # make bench      ratios against the raw MAD floor and infiniband-diags
 # make install    DESTDIR= PREFIX=/usr/local
 #
@@ -45,7 +46,7 @@ UNIT_HELP := $(patsubst %.c,$(OUT)/%.o,$(sort $(filter-out $(UNIT_SRC),$(wildcar
 OVERLAY := $(OUT)/tests/overlay.so
 FLOOR := $(OUT)/tests/floor
 
-.PHONY: all lib unit tools demo check check-extra check-long check-layers bench deps man install clean format
+.PHONY: all lib unit tools demo check check-extra check-long chaos check-layers bench deps man install clean format
 .DELETE_ON_ERROR:
 
 all: $(OUT)/ibqos
@@ -98,8 +99,13 @@ check-extra:
 	$(Q)scripts/deps.sh --for-tests
 	$(Q)scripts/check-extra.sh
 
+chaos:
+	$(Q)scripts/deps.sh --for-tests
+	$(Q)$(MAKE) --no-print-directory all tools
+	$(Q)OUT=$(OUT) scripts/chaos.sh "$(SEED)" "$(or $(SECONDS),60)"
+
 check-long:
-	@echo 'check-long: no hours-long tests yet' # issue: test rig
+	$(Q)$(MAKE) --no-print-directory chaos SEED="$(or $(SEED),1-30)" SECONDS="$(or $(SECONDS),120)"
 
 check-layers:
 	$(Q)scripts/check-layers.sh

@@ -26,6 +26,7 @@ echo "under sanitizers:"
 unit_tests "$out/san/tests"
 pytest_suite "command line (tests/cli)" tests/cli
 pytest_suite "simulated fabrics (tests/sim)" tests/sim --ignore tests/sim/test_kit.py
+step "chaos, 30 s" scripts/chaos.sh 1 30
 unset ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS IBQOS_BIN IBQOS_OVERLAY
 
 # Few checks, each of which finds faults and not tastes. unusedFunction and style are left out.
