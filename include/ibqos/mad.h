@@ -13,7 +13,8 @@
 #include "ibqos/util.h"
 
 #define MAD_SMP_DATA 64	  /* bytes of an SMP attribute */
-#define MAD_DATA_MAX 200  /* of any attribute asked here (SA records) */
+#define MAD_SA_DATA 200	  /* bytes of a record of the subnet administrator (IBA 15.2.1.1) */
+#define MAD_DATA_MAX 200  /* of any attribute asked here */
 #define MAD_ROUTE_HOPS 63 /* IBA 14.2.1.2: a directed route's path has 64 bytes, the first unused */
 
 /* SMP attributes (IBA 14.2.5) */
@@ -27,6 +28,18 @@ enum mad_attribute {
 	MAD_SM_INFO = 0x0020,
 };
 
+/* Attributes of the subnet administrator (IBA 15.2.4), which have numbers of their own. */
+enum mad_sa_attribute {
+	MAD_SA_CLASS_PORT_INFO = 0x0001,
+	MAD_SA_PATH_RECORD = 0x0035,
+};
+
+/* Management classes besides that of SMPs. */
+enum {
+	MAD_CLASS_SMP = 0, /* 0x01 by LID, 0x81 by directed route: the address decides */
+	MAD_CLASS_SA = 0x03,
+};
+
 /* AttributeModifiers: IBA 14.2.5.9 (input port << 8 | output port), 14.2.5.10 (block 1..4 << 16 | port). */
 #define MAD_SL2VL_MODIFIER(in, out) ((uint32_t)(in) << 8 | (uint32_t)(out))
 #define MAD_VLARB_MODIFIER(block, port) (((uint32_t)(block) + 1) << 16 | (uint32_t)(port))
@@ -36,10 +49,14 @@ struct mad_route {
 	uint8_t port[MAD_ROUTE_HOPS + 1]; /* port[1] is the local port, port[hops] the last way out */
 };
 
-/* Where an SMP goes: to a LID (class 0x01) if lid is not 0, else along the directed route (0x81). */
+/*
+ * Where an SMP goes: to a LID (class 0x01) if lid is not 0, else along the directed route (0x81). A MAD
+ * of another class goes to queue pair 1 of a LID, on `sl`.
+ */
 struct mad_address {
 	uint16_t lid;
 	struct mad_route route;
+	uint8_t sl;
 };
 
 /* How a query ended. */
@@ -55,12 +72,16 @@ struct mad_query {
 	uint16_t attribute;
 	uint32_t modifier;
 	uint64_t tag; /* the caller's, handed back untouched */
+	/* Not of SMPs: */
+	uint8_t mgmt_class;  /* MAD_CLASS_... */
+	uint64_t mask;	     /* ComponentMask: which members of the record are given */
+	const uint8_t *data; /* the record, MAD_SA_DATA bytes that stay until done(); NULL: all zero */
 };
 
 struct mad_answer {
 	enum mad_outcome outcome;
 	uint16_t status;     /* IBA 13.4.7, when MAD_STATUS */
-	const uint8_t *data; /* MAD_SMP_DATA bytes when MAD_ANSWERED, else NULL; valid during the call */
+	const uint8_t *data; /* when MAD_ANSWERED, else NULL; MAD_SMP_DATA bytes, of the SA MAD_SA_DATA; valid during the call */
 	unsigned tries;	     /* MADs sent for it */
 };
 
@@ -83,14 +104,17 @@ struct mad_limits {
 	unsigned rate;		/* MADs a second at most; 0: no ceiling */
 	unsigned give_up;	/* queries in a row that a device left unanswered before the rest of its
 				   queries are handed back as MAD_NOT_ASKED; 0: never */
+	unsigned sa_timeout_ms; /* for one try to the subnet administrator, which computes its answers and sweeps
+				   meanwhile; timeout_ms where that is longer */
 };
 
 /*
  * Polite defaults: VL15 has no flow control and carries the SM's MADs too. OpenSM itself keeps 4
  * SMPs on the wire (max_wire_smps), infiniband-diags 2.
  */
-#define MAD_LIMITS_DEFAULT \
-	((struct mad_limits){.window = 16, .device_window = 4, .timeout_ms = 1000, .retries = 3, .rate = 20000, .give_up = 4})
+#define MAD_LIMITS_DEFAULT                                                                                 \
+	((struct mad_limits){.window = 16, .device_window = 4, .timeout_ms = 1000, .retries = 3, .rate = 20000, \
+			     .give_up = 4, .sa_timeout_ms = 2000})
 
 /* --- the wire: what carries MADs; umad on a machine, a script in tests --- */
 
@@ -100,6 +124,9 @@ struct mad_request {
 	uint16_t attribute;
 	uint32_t modifier;
 	unsigned timeout_ms;
+	uint8_t mgmt_class; /* this and what follows: as in the query */
+	uint64_t mask;
+	const uint8_t *data;
 };
 
 struct mad_reply {
@@ -108,12 +135,13 @@ struct mad_reply {
 	uint32_t modifier;
 	bool timed_out; /* the wire itself gave this request up (umad status ETIMEDOUT) */
 	uint16_t status;
-	uint8_t data[MAD_SMP_DATA];
+	uint8_t mgmt_class; /* MAD_CLASS_... */
+	uint8_t data[MAD_DATA_MAX];
 };
 
 struct mad_wire;
 struct mad_wire_ops {
-	/* Sends a Get; 0 or -errno (-EAGAIN: not now, try again; -EINVAL: an address that cannot be). */
+	/* Sends a Get; 0 or -errno (-EAGAIN: not now, try again; -EINVAL: an address or a class that cannot be). */
 	int (*send)(struct mad_wire *wire, const struct mad_request *request);
 	/* Waits up to wait_ms for one reply: 1 and *reply filled, 0 none, -errno. -EINTR is not an error. */
 	int (*receive)(struct mad_wire *wire, struct mad_reply *reply, unsigned wait_ms);
@@ -149,7 +177,7 @@ struct mad_port_info {
 int mad_port_check(const char *device, int port, struct mad_port_info *info);
 
 /*
- * Opens a port through libibumad and registers agents for classes 0x01 and 0x81. Chooses the port
+ * Opens a port through libibumad and registers agents for classes 0x01, 0x81 and 0x03. Chooses the port
  * and fails as mad_port_check(); -EOPNOTSUPP: the kernel's ib_umad is missing; other: -errno.
  * Any discovery by libibnetdisc must be over before (umad2sim hands answers to the last opener).
  */
@@ -178,6 +206,7 @@ struct mad_job {
 	/* Called exactly once for each query that next() gave, in any order. */
 	void (*done)(void *arg, uint32_t device, const struct mad_query *query, const struct mad_answer *answer);
 	void *arg;
+	unsigned timeout_ms; /* for one try; 0: as the limits say */
 };
 
 /*
@@ -185,5 +214,37 @@ struct mad_job {
  * broke; what was left is then handed back as MAD_NOT_ASKED, as after ctx_stopped() (-EINTR).
  */
 int mad_engine_run(struct mad_engine *engine, const struct mad_job *job);
+
+/* --- what the subnet manager and the subnet administrator say (sa.c) --- */
+
+/* SMInfo:SMState (IBA 14.2.5.13) */
+enum mad_sm_state { MAD_SM_NOT_ACTIVE, MAD_SM_DISCOVERING, MAD_SM_STANDBY, MAD_SM_MASTER };
+
+struct mad_sm_info {
+	uint64_t guid; /* of the port that it sits on */
+	uint32_t act_count;
+	uint8_t priority;
+	uint8_t state; /* enum mad_sm_state; others are not defined */
+};
+void mad_sm_info_decode(const uint8_t data[MAD_SMP_DATA], struct mad_sm_info *info);
+
+/* Whether the SA's ClassPortInfo says that QoS is on: CapabilityMask2 bit 1 (OpenSM: osm_sa_class_port_info.c). */
+bool mad_sa_qos(const uint8_t data[MAD_SA_DATA]);
+
+#define MAD_GID 16
+#define MAD_NO_QOS_CLASS (-1)
+#define MAD_QOS_CLASS_MAX 0xfff /* 12 bits */
+
+/* One path from a GID to a GID, reversible, asked for as rdma_cm does, but in any partition. */
+struct mad_path_question {
+	uint8_t from[MAD_GID], to[MAD_GID];
+	int qos_class; /* 0..MAD_QOS_CLASS_MAX, or MAD_NO_QOS_CLASS: none is named */
+};
+/* The PathRecord to send (IBA 15.2.5.16), and the ComponentMask that belongs to it. */
+uint64_t mad_path_encode(const struct mad_path_question *question, uint8_t data[MAD_SA_DATA]);
+/* The SL of a PathRecord that was answered. */
+unsigned mad_path_sl(const uint8_t data[MAD_SA_DATA]);
+
+#define MAD_SA_NO_RECORDS 0x0300 /* MAD status (IBA 15.2.2): nothing matches */
 
 #endif

@@ -26,7 +26,8 @@ struct mad_engine {
 	struct mad_counts counts;
 	struct slots slots;
 	struct pace pace;
-	uint64_t try_ns;                          /* how long a try lasts */
+	unsigned timeout_ms;                      /* of the job that is being run */
+	uint64_t try_ns;                          /* how long a try lasts in it */
 	unsigned send_failures, receive_failures; /* in a row */
 	bool refused;                             /* the wire last said -EAGAIN, */
 	uint64_t refused_ns;                      /* and has done since then */
@@ -60,11 +61,6 @@ int mad_engine_new(const struct ibqos_ctx *ctx, struct mad_wire *wire, const str
 	e->ctx = ctx;
 	e->wire = wire;
 	e->limits = *limits;
-	/*
-	 * The wire normally says itself that a MAD timed out; this catches what it loses, so it must
-	 * come later than a kernel timer that is rounded up and runs in a busy work queue.
-	 */
-	e->try_ns = (limits->timeout_ms + limits->timeout_ms / 8 + 20) * MS_NS;
 	pace_init(&e->pace, limits->rate, limits->window);
 	*engine = e;
 	return 0;
@@ -225,7 +221,10 @@ static int transmit(struct run *run, uint32_t index)
 		.tid = slots_next_tid(&engine->slots, index),
 		.attribute = slot->query.attribute,
 		.modifier = slot->query.modifier,
-		.timeout_ms = engine->limits.timeout_ms,
+		.timeout_ms = engine->timeout_ms,
+		.mgmt_class = slot->query.mgmt_class,
+		.mask = slot->query.mask,
+		.data = slot->query.data,
 	};
 
 	return request.to ? engine->wire->ops->send(engine->wire, &request) : -EINVAL;
@@ -360,7 +359,8 @@ static void take_reply(struct run *run, const struct mad_reply *reply)
 
 	if (match == SLOT_PRESENT) {
 		slot = &engine->slots.slot[index];
-		if (reply->attribute != slot->query.attribute || reply->modifier != slot->query.modifier)
+		if (reply->attribute != slot->query.attribute || reply->modifier != slot->query.modifier ||
+		    reply->mgmt_class != slot->query.mgmt_class)
 			match = SLOT_ALIEN;
 	}
 	if (match == SLOT_PRESENT && reply->timed_out)
@@ -425,12 +425,30 @@ static bool in_hand(const struct run *run)
 	       slots_first(slots, SLOTS_READY) != SLOT_NONE || run->ring.first != RING_NONE;
 }
 
+/*
+ * How long the tries of this job last: one length, since slots wait in the order they were sent in.
+ * The wire normally says itself that a MAD timed out; our deadline catches what it loses, so it must
+ * come later than a kernel timer that is rounded up and runs in a busy work queue.
+ */
+static int set_timeout(struct mad_engine *engine, const struct mad_job *job)
+{
+	unsigned ms = job->timeout_ms ? job->timeout_ms : engine->limits.timeout_ms;
+
+	if (ms > INT_MAX)
+		return -EINVAL;
+	engine->timeout_ms = ms;
+	engine->try_ns = (ms + ms / 8 + 20) * MS_NS;
+	return 0;
+}
+
 int mad_engine_run(struct mad_engine *engine, const struct mad_job *job)
 {
 	struct run run = {.engine = engine, .job = job};
-	int err = ring_init(&run.ring, job->devices, engine->limits.device_window);
+	int err = set_timeout(engine, job);
 	uint32_t i;
 
+	if (!err)
+		err = ring_init(&run.ring, job->devices, engine->limits.device_window);
 	if (err) {
 		for (i = 0; i < job->devices; i++)
 			drain(&run, i);

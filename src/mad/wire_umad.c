@@ -12,19 +12,23 @@
 #include <infiniband/mad.h>
 #include <infiniband/umad.h>
 
-#define CLASS_VERSION 1
+#define SMP_VERSION 1
+#define SA_VERSION 2 /* IBA 15.2.1.1 */
 #define GET IB_MAD_METHOD_GET
 #define HEADER_SIZE 24         /* IBA 13.4.2: the common MAD header */
 #define LID_UNICAST_END 0xc000 /* IBA 4.1.3: multicast LIDs begin here */
+#define SL_MAX 15
 
 _Static_assert(MAD_ROUTE_HOPS + 1 == IB_SUBNET_PATH_HOPS_MAX, "a route is what libibmad takes");
 _Static_assert(MAD_SMP_DATA == IB_SMP_DATA_SIZE, "an SMP's data is what libibmad says");
+_Static_assert(MAD_SA_DATA == IB_SA_DATA_SIZE, "a record of the SA is what libibmad says");
 
 struct wire_umad {
 	struct mad_wire wire;
 	int fd;           /* of umad_open_port(), -1 */
 	int lid_agent;    /* class 0x01 */
 	int direct_agent; /* class 0x81 */
+	int sa_agent;     /* class 0x03 */
 	void *out, *in;   /* one packet each, with umad's header */
 };
 
@@ -33,10 +37,10 @@ static struct wire_umad *to_umad(struct mad_wire *wire)
 	return (struct wire_umad *)wire;
 }
 
-static int build(struct wire_umad *w, const struct mad_request *request)
+static int build_smp(struct wire_umad *w, const struct mad_request *request)
 {
 	const struct mad_address *to = request->to;
-	ib_portid_t port = {0};
+	ib_portid_t port = {.lid = to->lid};
 	ib_rpc_t rpc = {
 		.mgtclass = to->lid ? IB_SMI_CLASS : IB_SMI_DIRECT_CLASS,
 		.method = GET,
@@ -46,29 +50,71 @@ static int build(struct wire_umad *w, const struct mad_request *request)
 		.datasz = IB_SMP_DATA_SIZE,
 	};
 
-	if (to->lid >= LID_UNICAST_END || (!to->lid && to->route.hops > MAD_ROUTE_HOPS) || !request->tid)
+	if (!to->lid && to->route.hops > MAD_ROUTE_HOPS)
 		return -EINVAL;
-	port.lid = to->lid;
 	if (!to->lid) {
 		/* Directed all the way: both ends are the permissive LID. */
 		port.drpath.cnt = to->route.hops;
 		memcpy(port.drpath.p, to->route.port, sizeof(port.drpath.p));
 		port.drpath.drslid = port.drpath.drdlid = 0xffff;
 	}
-	memset(w->out, 0, umad_size() + IB_MAD_SIZE);
 	return mad_build_pkt(w->out, &rpc, &port, NULL, NULL) < 0 ? -EINVAL : 0;
+}
+
+/*
+ * To the subnet administrator: queue pair 1 with its well-known Q_Key, P_Key index 0. SM_Key 0 asks as
+ * anyone may; no RMPP, since a Get has one record for an answer.
+ */
+static int build_sa(struct wire_umad *w, const struct mad_request *request)
+{
+	ib_portid_t port = {
+		.lid = request->to->lid, .qp = 1, .qkey = IB_DEFAULT_QP1_QKEY, .sl = request->to->sl};
+	ib_rpc_t rpc = {
+		.mgtclass = IB_SA_CLASS,
+		.method = GET,
+		.attr = {.id = request->attribute, .mod = request->modifier},
+		.trid = request->tid,
+		.mask = request->mask,
+		.dataoffs = IB_SA_DATA_OFFS,
+		.datasz = IB_SA_DATA_SIZE,
+	};
+
+	if (!port.lid || port.sl > SL_MAX)
+		return -EINVAL;
+	return mad_build_pkt(w->out, &rpc, &port, NULL, (void *)request->data) < 0 ? -EINVAL : 0;
+}
+
+static int build(struct wire_umad *w, const struct mad_request *request)
+{
+	if (request->to->lid >= LID_UNICAST_END || !request->tid)
+		return -EINVAL;
+	memset(w->out, 0, umad_size() + IB_MAD_SIZE);
+	switch (request->mgmt_class) {
+	case MAD_CLASS_SMP:
+		return build_smp(w, request);
+	case MAD_CLASS_SA:
+		return build_sa(w, request);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int agent_of(const struct wire_umad *w, const struct mad_request *request)
+{
+	if (request->mgmt_class == MAD_CLASS_SA)
+		return w->sa_agent;
+	return request->to->lid ? w->lid_agent : w->direct_agent;
 }
 
 static int wire_send(struct mad_wire *wire, const struct mad_request *request)
 {
 	struct wire_umad *w = to_umad(wire);
-	int agent = request->to->lid ? w->lid_agent : w->direct_agent;
 	int err = build(w, request);
 
 	if (err)
 		return err;
 	/* Repeats are the engine's: the kernel's would not be counted, nor held to the rate. */
-	if (umad_send(w->fd, agent, w->out, IB_MAD_SIZE, (int)request->timeout_ms, 0) >= 0)
+	if (umad_send(w->fd, agent_of(w, request), w->out, IB_MAD_SIZE, (int)request->timeout_ms, 0) >= 0)
 		return 0;
 	/* umad_send() returns the same -EIO whatever the kernel said. */
 	switch (errno) {
@@ -90,13 +136,15 @@ static bool decode(struct wire_umad *w, int length, struct mad_reply *reply)
 {
 	uint8_t *mad = umad_get_mad(w->in);
 	int status = umad_status(w->in);
+	unsigned mgmt_class;
 	bool direct, response;
 
 	/* A MAD that timed out comes back as it was sent, and the kernel keeps only its header. */
 	if ((status && status != ETIMEDOUT) || length < (status ? HEADER_SIZE : IB_MAD_SIZE))
 		return false;
-	direct = mad_get_field(mad, 0, IB_MAD_MGMTCLASS_F) == IB_SMI_DIRECT_CLASS;
-	if (!direct && mad_get_field(mad, 0, IB_MAD_MGMTCLASS_F) != IB_SMI_CLASS)
+	mgmt_class = mad_get_field(mad, 0, IB_MAD_MGMTCLASS_F);
+	direct = mgmt_class == IB_SMI_DIRECT_CLASS;
+	if (!direct && mgmt_class != IB_SMI_CLASS && mgmt_class != IB_SA_CLASS)
 		return false;
 	response = mad_get_field(mad, 0, IB_MAD_RESPONSE_F);
 	if (mad_get_field(mad, 0, IB_MAD_METHOD_F) != GET || (!status && !response))
@@ -107,12 +155,16 @@ static bool decode(struct wire_umad *w, int length, struct mad_reply *reply)
 		.attribute = (uint16_t)mad_get_field(mad, 0, IB_MAD_ATTRID_F),
 		.modifier = mad_get_field(mad, 0, IB_MAD_ATTRMOD_F),
 		.timed_out = status == ETIMEDOUT,
+		.mgmt_class = mgmt_class == IB_SA_CLASS ? MAD_CLASS_SA : MAD_CLASS_SMP,
 	};
 	if (reply->timed_out)
 		return true;
 	/* IBA 14.2.1.2: in a directed-route SMP the status' highest bit is the direction. */
 	reply->status = (uint16_t)mad_get_field(mad, 0, direct ? IB_DRSMP_STATUS_F : IB_MAD_STATUS_F);
-	memcpy(reply->data, mad + IB_SMP_DATA_OFFS, IB_SMP_DATA_SIZE);
+	if (mgmt_class == IB_SA_CLASS)
+		memcpy(reply->data, mad + IB_SA_DATA_OFFS, IB_SA_DATA_SIZE);
+	else
+		memcpy(reply->data, mad + IB_SMP_DATA_OFFS, IB_SMP_DATA_SIZE);
 	return true;
 }
 
@@ -154,6 +206,8 @@ static void wire_close(struct mad_wire *wire)
 {
 	struct wire_umad *w = to_umad(wire);
 
+	if (w->sa_agent >= 0)
+		umad_unregister(w->fd, w->sa_agent);
 	if (w->direct_agent >= 0)
 		umad_unregister(w->fd, w->direct_agent);
 	if (w->lid_agent >= 0)
@@ -184,6 +238,19 @@ static int open_port(const struct mad_port_info *info)
 	return fd;
 }
 
+/* They only send and get answers: nothing unsolicited is asked for. */
+static int register_agents(struct wire_umad *w)
+{
+	w->lid_agent = umad_register(w->fd, IB_SMI_CLASS, SMP_VERSION, 0, NULL);
+	if (w->lid_agent < 0)
+		return w->lid_agent;
+	w->direct_agent = umad_register(w->fd, IB_SMI_DIRECT_CLASS, SMP_VERSION, 0, NULL);
+	if (w->direct_agent < 0)
+		return w->direct_agent;
+	w->sa_agent = umad_register(w->fd, IB_SA_CLASS, SA_VERSION, 0, NULL);
+	return w->sa_agent < 0 ? w->sa_agent : 0;
+}
+
 int mad_wire_open_umad(const struct ibqos_ctx *ctx, const char *device, int port, struct mad_wire **wire)
 {
 	struct mad_port_info info;
@@ -198,7 +265,7 @@ int mad_wire_open_umad(const struct ibqos_ctx *ctx, const char *device, int port
 	if (!w)
 		return -ENOMEM;
 	w->wire.ops = &umad_ops;
-	w->lid_agent = w->direct_agent = -1;
+	w->lid_agent = w->direct_agent = w->sa_agent = -1;
 	w->fd = open_port(&info);
 	if (w->fd < 0) {
 		err = w->fd;
@@ -211,13 +278,9 @@ int mad_wire_open_umad(const struct ibqos_ctx *ctx, const char *device, int port
 		err = -ENOMEM;
 		goto fail;
 	}
-	w->lid_agent = umad_register(w->fd, IB_SMI_CLASS, CLASS_VERSION, 0, NULL);
-	if (w->lid_agent >= 0)
-		w->direct_agent = umad_register(w->fd, IB_SMI_DIRECT_CLASS, CLASS_VERSION, 0, NULL);
-	if (w->lid_agent < 0 || w->direct_agent < 0) {
-		err = w->lid_agent < 0 ? w->lid_agent : w->direct_agent;
+	err = register_agents(w);
+	if (err < 0)
 		goto fail;
-	}
 	ctx_debug(ctx, "asks through %s port %d, LID %u", info.device, info.port, info.lid);
 	*wire = &w->wire;
 	return 0;

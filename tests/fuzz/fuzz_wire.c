@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Any packets from a umad device, with libibumad's calls that touch the machine replaced by ones that
- * read the input. First byte even: each packet alone is taken exactly if IBA 13.4.2 and 14.2.1 make it
- * an answer to a Get of class 0x01 or 0x81, or the kernel hands a Get back. Odd: an engine asks over that
+ * read the input. First byte even: each packet alone is taken exactly if IBA 13.4.2, 14.2.1 and 15.2.1 make
+ * it an answer to a Get of class 0x01, 0x81 or 0x03, or the kernel hands a Get back. Odd: an engine asks over that
  * wire; each query is handed back exactly once, with data that was sent for its attribute and modifier,
  * and the counters add up, whatever the kernel and the devices do.
  */
@@ -19,6 +19,7 @@
 #define FD 17
 #define LID_AGENT 3
 #define DIRECT_AGENT 5
+#define SA_AGENT 6
 #define MAD_SIZE 256
 #define SENT_MAX 64 /* packets that the kernel remembers */
 #define DEVICES 5
@@ -80,13 +81,13 @@ int umad_close_port(int fd)
 
 int umad_register(int fd, int mgmt_class, int version, uint8_t rmpp, long mask[16 / sizeof(long)])
 {
-	require(fd == FD && version == 1 && rmpp == 0 && !mask);
-	return mgmt_class == 0x01 ? LID_AGENT : DIRECT_AGENT;
+	require(fd == FD && version == (mgmt_class == 0x03 ? 2 : 1) && rmpp == 0 && !mask);
+	return mgmt_class == 0x01 ? LID_AGENT : mgmt_class == 0x03 ? SA_AGENT : DIRECT_AGENT;
 }
 
 int umad_unregister(int fd, int agent)
 {
-	require(fd == FD && (agent == LID_AGENT || agent == DIRECT_AGENT));
+	require(fd == FD && (agent == LID_AGENT || agent == DIRECT_AGENT || agent == SA_AGENT));
 	return 0;
 }
 
@@ -97,7 +98,8 @@ int umad_send(int fd, int agent, void *umad, int length, int timeout, int retrie
 	const uint8_t *mad = umad_get_mad(umad);
 
 	require(fd == FD && length == MAD_SIZE && timeout > 0 && retries == 0);
-	require(mad[3] == 0x01 && mad[1] == (agent == LID_AGENT ? 0x01 : 0x81));
+	require(mad[3] == 0x01 && mad[1] == (agent == LID_AGENT ? 0x01 : agent == SA_AGENT ? 0x03 : 0x81));
+	require(mad[2] == (agent == SA_AGENT ? 2 : 1));
 	if (fuzz_below(machine.in, 16) == 15) {
 		errno = errors[fuzz_below(machine.in, 8)];
 		return -EIO;
@@ -106,12 +108,25 @@ int umad_send(int fd, int agent, void *umad, int length, int timeout, int retrie
 	return 0;
 }
 
+/* Where the data begins (IBA 14.2.1, 15.2.1.1), and how much it is. */
+static unsigned data_at(const uint8_t *mad)
+{
+	return mad[1] == 0x03 ? 56 : 64;
+}
+
+static unsigned data_size(const uint8_t *mad)
+{
+	return mad[1] == 0x03 ? MAD_SA_DATA : MAD_SMP_DATA;
+}
+
 static void set_data(uint8_t *mad, uint8_t mark)
 {
-	/* attribute and modifier of the header, where the data begins */
-	memcpy(mad + 64, mad + 16, 2);
-	memcpy(mad + 66, mad + 20, 4);
-	memset(mad + 70, mark, 58);
+	uint8_t *data = mad + data_at(mad);
+
+	/* attribute and modifier of the header, then the mark */
+	memcpy(data, mad + 16, 2);
+	memcpy(data + 2, mad + 20, 4);
+	memset(data + 6, mark, data_size(mad) - 6);
 }
 
 static void put_packet(uint8_t *mad)
@@ -122,14 +137,15 @@ static void put_packet(uint8_t *mad)
 	if (machine.engine && last > 0)
 		memcpy(mad, machine.kept[(machine.sent - 1 - fuzz_below(machine.in, last)) % SENT_MAX],
 		       MAD_SIZE);
-	mad[0] = mad[2] = 1;
 	if (!machine.engine)
-		mad[1] = fuzz_bit(machine.in) ? 0x81 : 0x01;
+		mad[1] = fuzz_bit(machine.in) ? 0x81 : fuzz_bit(machine.in) ? 0x03 : 0x01;
+	mad[0] = 1;
+	mad[2] = mad[1] == 0x03 ? 2 : 1;
 	mad[3] = 0x81; /* GetResp */
 	set_data(mad, 0);
 	changes = fuzz_below(machine.in, 4);
 	for (unsigned i = 0; i < changes; i++)
-		mad[fuzz_byte(machine.in) % (machine.engine ? 64 : MAD_SIZE)] =
+		mad[fuzz_byte(machine.in) % (machine.engine ? 56 : MAD_SIZE)] =
 			(uint8_t)fuzz_byte(machine.in);
 	if (machine.engine && changes > 0)
 		set_data(mad, FORGED);
@@ -183,7 +199,8 @@ static bool is_answer(void)
 
 	if (machine.status != 0 && !handed_back)
 		return false;
-	if (machine.length < (handed_back ? 24 : MAD_SIZE) || (mad[1] != 0x01 && mad[1] != 0x81))
+	if (machine.length < (handed_back ? 24 : MAD_SIZE) ||
+	    (mad[1] != 0x01 && mad[1] != 0x81 && mad[1] != 0x03))
 		return false;
 	return mad[3] == 0x81 || (handed_back && mad[3] == 0x01);
 }
@@ -207,10 +224,11 @@ static void take_packets(struct mad_wire *wire)
 		require(reply.tid == be(mad + 12, 4) && reply.attribute == be(mad + 16, 2));
 		require(reply.modifier == be(mad + 20, 4));
 		require(reply.timed_out == (machine.status == ETIMEDOUT));
+		require(reply.mgmt_class == (mad[1] == 0x03 ? MAD_CLASS_SA : MAD_CLASS_SMP));
 		if (reply.timed_out)
 			continue;
 		require(reply.status == (be(mad + 4, 2) & (mad[1] == 0x81 ? 0x7fff : 0xffff)));
-		require(memcmp(reply.data, mad + 64, MAD_SMP_DATA) == 0);
+		require(memcmp(reply.data, mad + data_at(mad), data_size(mad)) == 0);
 	}
 }
 
@@ -277,7 +295,8 @@ static bool next_query(void *arg, uint32_t device, struct mad_query *query)
 	asking->next[device]++;
 	*query = (struct mad_query){.attribute = number % 2 ? MAD_VLARB : MAD_SL2VL,
 				    .modifier = device << 16 | number,
-				    .tag = number};
+				    .tag = number,
+				    .mgmt_class = number % 3 == 2 ? MAD_CLASS_SA : MAD_CLASS_SMP};
 	return true;
 }
 
@@ -295,6 +314,8 @@ static void query_done(void *arg, uint32_t device, const struct mad_query *query
 		return;
 	require(answer->tries > 0);
 	require(be(answer->data, 2) == query->attribute && be(answer->data + 2, 4) == query->modifier);
+	if (answer->data[6] == 0 && query->mgmt_class == MAD_CLASS_SA)
+		require(answer->data[MAD_SA_DATA - 1] == 0);
 	require(answer->data[6] == 0 || answer->data[6] == FORGED);
 }
 
@@ -320,7 +341,12 @@ static void ask(struct mad_wire *umad)
 	struct clocked *clocked = malloc(sizeof(*clocked));
 	struct mad_limits limits = {.window = 1 + fuzz_below(in, 8), .timeout_ms = 1 + fuzz_byte(in)};
 	struct asking asking = {.handed_back = 0};
-	struct mad_job job = {DEVICES, address_of, next_query, query_done, &asking};
+	struct mad_job job = {.devices = DEVICES,
+			      .address = address_of,
+			      .next = next_query,
+			      .done = query_done,
+			      .arg = &asking,
+			      .timeout_ms = fuzz_bit(in) ? 1 + fuzz_byte(in) : 0};
 	const struct mad_counts *counts;
 	struct mad_engine *engine;
 	unsigned wanted = 0;

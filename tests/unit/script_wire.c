@@ -18,6 +18,7 @@ struct script_flight {
 	uint32_t tid;
 	uint16_t attribute;
 	uint32_t modifier;
+	uint8_t mgmt_class;
 	uint32_t device;
 	uint64_t end_ns;
 };
@@ -57,7 +58,7 @@ static void land(struct script_wire *w, const struct mad_reply *reply)
 	for (i = 0; i < w->flights; i++) {
 		f = &w->flight[i];
 		if (f->tid == reply->tid && f->attribute == reply->attribute &&
-		    f->modifier == reply->modifier) {
+		    f->modifier == reply->modifier && f->mgmt_class == reply->mgmt_class) {
 			forget_flight(w, i);
 			return;
 		}
@@ -70,6 +71,7 @@ static void take_off(struct script_wire *w, const struct mad_request *request)
 		.tid = request->tid,
 		.attribute = request->attribute,
 		.modifier = request->modifier,
+		.mgmt_class = request->mgmt_class,
 		.device = device_of(request->to),
 		.end_ns = w->clock_ns + request->timeout_ms * 1000000ull,
 	};
@@ -134,8 +136,10 @@ void script_data(uint16_t lid, uint16_t attribute, uint32_t modifier, uint8_t da
 
 struct mad_reply script_answer(const struct mad_request *request)
 {
-	struct mad_reply reply = {
-		.tid = request->tid, .attribute = request->attribute, .modifier = request->modifier};
+	struct mad_reply reply = {.tid = request->tid,
+				  .attribute = request->attribute,
+				  .modifier = request->modifier,
+				  .mgmt_class = request->mgmt_class};
 
 	script_data(request->to->lid, request->attribute, request->modifier, reply.data);
 	return reply;

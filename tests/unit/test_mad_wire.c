@@ -23,6 +23,7 @@
 #define FD 17
 #define LID_AGENT 3
 #define DIRECT_AGENT 5
+#define SA_AGENT 6
 
 /* The machine, and what was done to it. */
 static struct {
@@ -100,20 +101,20 @@ int umad_close_port(int fd)
 int umad_register(int fd, int mgmt_class, int version, uint8_t rmpp, long mask[16 / sizeof(long)])
 {
 	assert_int_equal(fd, FD);
-	assert_int_equal(version, 1);
+	assert_true(mgmt_class == 0x01 || mgmt_class == 0x81 || mgmt_class == 0x03);
+	assert_int_equal(version, mgmt_class == 0x03 ? 2 : 1);
 	assert_int_equal(rmpp, 0);
 	assert_null(mask); /* nothing unsolicited is asked for */
-	assert_true(mgmt_class == 0x01 || mgmt_class == 0x81);
 	if (mgmt_class == machine.register_error_class)
 		return -EPERM;
 	machine.registered++;
-	return mgmt_class == 0x01 ? LID_AGENT : DIRECT_AGENT;
+	return mgmt_class == 0x01 ? LID_AGENT : mgmt_class == 0x03 ? SA_AGENT : DIRECT_AGENT;
 }
 
 int umad_unregister(int fd, int agent)
 {
 	assert_int_equal(fd, FD);
-	assert_true(agent == LID_AGENT || agent == DIRECT_AGENT);
+	assert_true(agent == LID_AGENT || agent == DIRECT_AGENT || agent == SA_AGENT);
 	machine.unregistered++;
 	return 0;
 }
@@ -304,6 +305,83 @@ static void what_the_kernel_says_to_a_send(void **state)
 	close_wire(wire);
 }
 
+/* IBA 15.2.1.1 (the SA's MAD), 15.2.5.16 (PathRecord): rdma_cm's question with the type of service 41. */
+static void a_path_record_get(void **state)
+{
+	const struct mad_address to = {.lid = 0x0102, .sl = 3};
+	const struct mad_path_question question = {
+		.from = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7},
+		.to = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0xb0, 0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0xb6, 0xb7},
+		.qos_class = 41};
+	uint8_t data[MAD_SA_DATA];
+	struct mad_request request = {.to = &to,
+				      .tid = 7,
+				      .attribute = MAD_SA_PATH_RECORD,
+				      .timeout_ms = 2000,
+				      .mgmt_class = MAD_CLASS_SA,
+				      .mask = mad_path_encode(&question, data),
+				      .data = data};
+	struct mad_wire *wire = open_wire();
+	const struct ib_user_mad *header = (const void *)machine.sent;
+
+	(void)state;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_int_equal(machine.send_agent, SA_AGENT);
+	assert_int_equal(machine.send_length, 256);
+	assert_int_equal(machine.send_timeout, 2000);
+	assert_int_equal(machine.send_retries, 0);
+	assert_int_equal(ntohs(header->addr.lid), 0x0102);
+	assert_int_equal(ntohl(header->addr.qpn), 1);
+	assert_int_equal(ntohl(header->addr.qkey), 0x80010000);
+	assert_int_equal(header->addr.sl, 3);
+	assert_int_equal(header->addr.grh_present, 0);
+	/* base version 1, class 3, class version 2, SubnAdmGet */
+	assert_bytes(sent_mad(), "\x01\x03\x02\x01\0\0\0\0", 8);
+	assert_bytes(sent_mad() + 8, "\0\0\0\0\0\0\0\x07", 8);
+	assert_bytes(sent_mad() + 16, "\0\x35\0\0\0\0\0\0", 8);
+	assert_zero(sent_mad(), 24, 48); /* RMPP, SM_Key, AttributeOffset */
+	/* ComponentMask: DGID (2), SGID (3), Reversible (11), NumbPath (12), QoSClass (14) */
+	assert_bytes(sent_mad() + 48, "\0\0\0\0\0\0\x58\x0c", 8);
+	assert_zero(sent_mad(), 56, 64); /* ServiceID */
+	assert_bytes(sent_mad() + 64, question.to, 16);
+	assert_bytes(sent_mad() + 80, question.from, 16);
+	assert_zero(sent_mad(), 96, 105);                  /* LIDs, hop limit, ..., TClass */
+	assert_int_equal(sent_mad()[105], 0x81);           /* Reversible, NumbPath 1 */
+	assert_bytes(sent_mad() + 106, "\0\0\x02\x90", 4); /* P_Key; QoSClass 0x029, SL 0 */
+	assert_zero(sent_mad(), 110, 256);
+
+	request.data = NULL; /* nothing of the last one is left */
+	request.attribute = MAD_SA_CLASS_PORT_INFO;
+	request.mask = 0;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_bytes(sent_mad() + 16, "\0\x01\0\0\0\0\0\0", 8);
+	assert_zero(sent_mad(), 24, 256);
+	close_wire(wire);
+}
+
+static void questions_to_the_sa_that_cannot_be(void **state)
+{
+	const struct mad_address routed = {.route = {.hops = 1, .port = {0, 1}}}, odd = {.lid = 1, .sl = 16};
+	const struct mad_address far = {.lid = 0xc000}, good = {.lid = 1, .sl = 15};
+	struct mad_request request = {.tid = 1, .attribute = 1, .mgmt_class = MAD_CLASS_SA};
+	struct mad_wire *wire = open_wire();
+
+	(void)state;
+	request.to = &routed; /* only SMPs go along a directed route */
+	assert_int_equal(wire->ops->send(wire, &request), -EINVAL);
+	request.to = &odd;
+	assert_int_equal(wire->ops->send(wire, &request), -EINVAL);
+	request.to = &far;
+	assert_int_equal(wire->ops->send(wire, &request), -EINVAL);
+	request.to = &good;
+	request.mgmt_class = 0x81;
+	assert_int_equal(wire->ops->send(wire, &request), -EINVAL);
+	assert_int_equal(machine.sends, 0);
+	request.mgmt_class = MAD_CLASS_SA;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	close_wire(wire);
+}
+
 /* --- receiving --- */
 
 static void arrive(const char *first_words, uint32_t status, int length)
@@ -350,6 +428,35 @@ static void answers_are_decoded(void **state)
 	close_wire(wire);
 }
 
+/* IBA 15.2.1.1: the record is behind the SA header, 56 bytes into the MAD. */
+static void answers_of_the_subnet_administrator(void **state)
+{
+	struct mad_wire *wire = open_wire();
+	struct mad_reply reply;
+	unsigned i;
+
+	(void)state;
+	arrive("\x01\x03\x02\x81\0\0\0\0", 0, 256);
+	assert_int_equal(wire->ops->receive(wire, &reply, 100), 1);
+	assert_int_equal(reply.mgmt_class, 0x03);
+	assert_int_equal(reply.tid, 0x89abcdef);
+	assert_int_equal(reply.attribute, 0x0017);
+	assert_int_equal(reply.status, 0);
+	for (i = 0; i < 200; i++)
+		assert_int_equal(reply.data[i], 56 + i);
+	arrive("\x01\x03\x02\x81\x03\0\0\0", 0, 256); /* NO_RECORDS: the upper byte is the class's own */
+	assert_int_equal(wire->ops->receive(wire, &reply, 100), 1);
+	assert_int_equal(reply.status, MAD_SA_NO_RECORDS);
+	arrive("\x01\x03\x02\x01\0\0\0\0", ETIMEDOUT, 24);
+	assert_int_equal(wire->ops->receive(wire, &reply, 100), 1);
+	assert_true(reply.timed_out);
+	assert_int_equal(reply.mgmt_class, 0x03);
+	arrive("\x01\x81\x01\x81\x80\0\x04\x03", 0, 256);
+	assert_int_equal(wire->ops->receive(wire, &reply, 100), 1);
+	assert_int_equal(reply.mgmt_class, MAD_CLASS_SMP);
+	close_wire(wire);
+}
+
 static void a_timeout_comes_back_as_it_was_sent(void **state)
 {
 	struct mad_wire *wire = open_wire();
@@ -381,6 +488,7 @@ static void packets_that_are_no_answer(void **state)
 		{"\x01\x01\x01\x05\0\0\0\0", 0, 256}, /* Trap */
 		{"\x01\x01\x01\x82\0\0\0\0", 0, 256},
 		{"\x01\x04\x01\x81\0\0\0\0", 0, 256}, /* another class */
+		{"\x01\x03\x02\x92\0\0\0\0", 0, 256}, /* the SA's GetTableResp */
 		{"\x01\x01\x01\x81\0\0\0\0", 0, 255}, /* cut short */
 		{"\x01\x01\x01\x81\0\0\0\0", 0, -1},
 		{"\x01\x01\x01\x01\0\0\0\0", ETIMEDOUT, 23},
@@ -438,7 +546,7 @@ static void opening_fails_and_leaves_nothing(void **state)
 	(void)state;
 	assert_string_equal(machine.opened, "mlx5_0");
 	assert_int_equal(machine.opened_port, 1);
-	assert_int_equal(machine.registered, 2);
+	assert_int_equal(machine.registered, 3);
 	close_wire(wire);
 
 	machine.open_error = -EIO;
@@ -453,10 +561,14 @@ static void opening_fails_and_leaves_nothing(void **state)
 	assert_int_equal(mad_wire_open_umad(&ctx, NULL, 0, &wire), -EPERM);
 	assert_null(wire);
 	assert_int_equal(machine.closed, 2);
+	machine.register_error_class = 0x03;
+	assert_int_equal(mad_wire_open_umad(&ctx, NULL, 0, &wire), -EPERM);
+	assert_null(wire);
+	assert_int_equal(machine.closed, 3);
 	assert_int_equal(machine.unregistered, machine.registered);
 	machine.port.state = 1;
 	assert_int_equal(mad_wire_open_umad(&ctx, "mlx5_0", 1, &wire), -ENETDOWN);
-	assert_int_equal(machine.closed, 2);
+	assert_int_equal(machine.closed, 3);
 }
 
 int main(void)
@@ -467,7 +579,10 @@ int main(void)
 		cmocka_unit_test(nothing_of_the_last_packet_is_left),
 		cmocka_unit_test(addresses_that_cannot_be),
 		cmocka_unit_test(what_the_kernel_says_to_a_send),
+		cmocka_unit_test(a_path_record_get),
+		cmocka_unit_test(questions_to_the_sa_that_cannot_be),
 		cmocka_unit_test(answers_are_decoded),
+		cmocka_unit_test(answers_of_the_subnet_administrator),
 		cmocka_unit_test(a_timeout_comes_back_as_it_was_sent),
 		cmocka_unit_test(packets_that_are_no_answer),
 		cmocka_unit_test(nothing_there_and_errors),

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the subnet manager says of itself (SMInfo, IBA 14.2.5.13) and what is asked of the subnet
+ * administrator: ClassPortInfo (13.4.8.1, 15.2.5.1) and PathRecord (15.2.5.16).
+ */
+#include "ibqos/mad.h"
+
+#include <string.h>
+
+#include <infiniband/mad.h>
+
+/* CapabilityMask2 of the SA's ClassPortInfo: IsQoSSupported */
+#define CAP2_QOS (1u << 1)
+
+/* Bits of a PathRecord's ComponentMask: one for each member, in their order. */
+#define PATH_DGID (1ull << 2)
+#define PATH_SGID (1ull << 3)
+#define PATH_REVERSIBLE (1ull << 11)
+#define PATH_NUMB_PATH (1ull << 12)
+#define PATH_QOS_CLASS (1ull << 14)
+
+/* Members that libibmad has no field for, as bytes of the record. */
+#define PATH_NUMB_BYTE 49 /* Reversible, then 7 bits of NumbPath */
+#define PATH_QOS_BYTE 52  /* 12 bits of QoSClass, then 4 of SL */
+#define REVERSIBLE 0x80
+
+void mad_sm_info_decode(const uint8_t data[MAD_SMP_DATA], struct mad_sm_info *info)
+{
+	void *raw = (void *)data; /* libibmad reads through a pointer that is not const */
+
+	*info = (struct mad_sm_info){
+		.guid = mad_get_field64(raw, 0, IB_SMINFO_GUID_F),
+		.act_count = mad_get_field(raw, 0, IB_SMINFO_ACT_F),
+		.priority = (uint8_t)mad_get_field(raw, 0, IB_SMINFO_PRIO_F),
+		.state = (uint8_t)mad_get_field(raw, 0, IB_SMINFO_STATE_F),
+	};
+}
+
+bool mad_sa_qos(const uint8_t data[MAD_SA_DATA])
+{
+	return mad_get_field((void *)data, 0, IB_CPI_CAPMASK2_F) & CAP2_QOS;
+}
+
+uint64_t mad_path_encode(const struct mad_path_question *question, uint8_t data[MAD_SA_DATA])
+{
+	uint64_t mask = PATH_DGID | PATH_SGID | PATH_REVERSIBLE | PATH_NUMB_PATH;
+
+	memset(data, 0, MAD_SA_DATA);
+	mad_set_array(data, 0, IB_SA_PR_DGID_F, (void *)question->to);
+	mad_set_array(data, 0, IB_SA_PR_SGID_F, (void *)question->from);
+	data[PATH_NUMB_BYTE] = REVERSIBLE | 1;
+	if (question->qos_class == MAD_NO_QOS_CLASS)
+		return mask;
+	data[PATH_QOS_BYTE] = (uint8_t)(question->qos_class >> 4);
+	data[PATH_QOS_BYTE + 1] = (uint8_t)(question->qos_class << 4);
+	return mask | PATH_QOS_CLASS;
+}
+
+unsigned mad_path_sl(const uint8_t data[MAD_SA_DATA])
+{
+	return mad_get_field((void *)data, 0, IB_SA_PR_SL_F);
+}
