@@ -290,11 +290,6 @@ def test_rates_of_hosts_and_of_links_between_switches():
 EVERYWHERE = ["host-missing", "swapped-cables", "missing-cable", "other-radix", "narrow-link", "slow-link"]
 
 
-def planted(name, seed, kinds):
-    before, net = CASES[name].make(), CASES[name].make()
-    return Read(before.text()), net, Read(net.text()), netgen_fault.plant(net, seed, kinds)
-
-
 def cables(pairs):
     return {frozenset((e.node, e.port) for e in pair) for pair in pairs}
 
