@@ -46,7 +46,7 @@ UNIT_HELP := $(patsubst %.c,$(OUT)/%.o,$(sort $(filter-out $(UNIT_SRC),$(wildcar
 OVERLAY := $(OUT)/tests/overlay.so
 FLOOR := $(OUT)/tests/floor
 
-.PHONY: all lib unit tools demo check check-extra check-long chaos check-layers bench deps man install clean format
+.PHONY: all lib unit tools demo check check-extra check-long chaos check-layers bench deps man policy-docs install clean format
 .DELETE_ON_ERROR:
 
 all: $(OUT)/ibqos
@@ -121,11 +121,18 @@ $(OUT)/man/%: docs/man/%.rst
 	@mkdir -p $(@D)
 	$(Q)rst2man $< $@
 
+# The policy language's manual page and schema are made of the tables that read it; tests/cli holds them up to date.
+policy-docs: $(OUT)/ibqos
+	$(OUT)/ibqos lint --manual >docs/man/ibqos-policy.5.rst
+	$(OUT)/ibqos lint --schema >docs/policy.schema.json
+
 install: all man
-	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DATADIR)/policies
+	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DATADIR)/policies
 	install -m 755 $(OUT)/ibqos $(DESTDIR)$(SBINDIR)/ibqos
 	for m in $(OUT)/man/*.8; do [ ! -e "$$m" ] || install -m 644 "$$m" $(DESTDIR)$(MANDIR)/man8/; done
+	for m in $(OUT)/man/*.5; do [ ! -e "$$m" ] || install -m 644 "$$m" $(DESTDIR)$(MANDIR)/man5/; done
 	install -m 644 policies/*.yaml $(DESTDIR)$(DATADIR)/policies/
+	install -m 644 docs/policy.schema.json $(DESTDIR)$(DATADIR)/
 
 clean:
 	rm -rf build

@@ -12,6 +12,7 @@ static const struct cmd commands[] = {
 	{"lint", cmd_lint, "check a policy file"},
 	{"plan", cmd_plan, "compile a policy for this fabric and show what would change"},
 	{"apply", cmd_apply, "install a policy, reload OpenSM, wait until every port reads back right"},
+	{"rollback", cmd_rollback, "undo an apply: the old files, and the old tables on every port"},
 	{"verify", cmd_verify, "compare what every port holds with what it should"},
 	{"audit", cmd_audit, "find links below what both ends can"},
 };
@@ -27,8 +28,9 @@ static void on_signal(int number)
 
 static void catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = 0};
 
+	/* The handler stays: a second Ctrl-C must not end a roll back half-way. */
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);

@@ -22,15 +22,28 @@ enum apply_step {
 };
 const char *apply_step_name(enum apply_step step);
 
+/* How it ended. */
+enum apply_outcome {
+	APPLY_REFUSED,	       /* by preflight: nothing was touched */
+	APPLY_UNCHANGED,       /* files and devices were right already */
+	APPLY_APPLIED,	       /* every port holds the new tables */
+	APPLY_LAGGING,	       /* the new files stay, a few ports (max_lag) do not hold the tables */
+	APPLY_NOT_INSTALLED,   /* a file could not be written; the old ones are in place */
+	APPLY_ROLLED_BACK,     /* the old files are in place again and OpenSM was told */
+	APPLY_NOT_ROLLED_BACK, /* it should have been rolled back, but that failed */
+};
+const char *apply_outcome_text(enum apply_outcome outcome); /* "rolled back", ... */
+
 struct apply_result {
 	enum apply_step reached; /* the last step begun */
-	bool unchanged;		 /* files were right already and the devices agree: nothing was done */
+	enum apply_outcome outcome;
 	bool installed;		 /* the new files are in place now */
-	bool rolled_back;	 /* the old files are in place again and OpenSM was told */
 	unsigned reloads;	 /* SIGHUPs sent */
 	char *history;		 /* folder with the old files; NULL if not made */
 	double seconds;		 /* from the first reload until the last port read right */
-	struct verify_result verify; /* the last state measured */
+	bool measured, back_measured;
+	struct verify_result verify; /* if measured: the last state against the new tables */
+	struct verify_result back;   /* if back_measured: the last state against the old ones, after rolling back */
 };
 void apply_result_clear(struct apply_result *result);
 
@@ -42,5 +55,13 @@ void apply_result_clear(struct apply_result *result);
 int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric, const struct policy *policy,
 	      const struct plan *plan, const struct apply_options *options, struct finding_list *findings,
 	      struct apply_result *result);
+
+/*
+ * Undoes an apply: puts the old files of a history folder back, as apply's own roll back does, and
+ * reads the ports back. `folder` NULL: the newest under the state directory. Refused when the files
+ * in place are not those which that apply wrote. The outcome is APPLY_ROLLED_BACK when it went well.
+ */
+int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric, const char *folder,
+	       const struct apply_options *options, struct finding_list *findings, struct apply_result *result);
 
 #endif

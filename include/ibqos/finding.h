@@ -94,6 +94,9 @@ __attribute__((format(printf, 2, 3))) void finding_set(char **member, const char
  */
 void finding_list_sort(struct finding_list *list);
 
+/* Removes all findings of a severity. */
+void finding_list_drop(struct finding_list *list, enum finding_severity severity);
+
 /* How many findings have this severity, or this code. */
 size_t finding_count(const struct finding_list *list, enum finding_severity severity);
 size_t finding_count_code(const struct finding_list *list, enum finding_code code);

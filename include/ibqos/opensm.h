@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "ibqos/finding.h"
@@ -64,13 +65,44 @@ struct opensm_level {
 	const char *name; /* [A-Za-z0-9_]+ ; the one named "default" (any case) is OpenSM's fall-back */
 	unsigned sl;
 };
+struct opensm_group {
+	const char *name; /* as of a level */
+	const uint64_t *guids; /* port GUIDs: of a CA's port, of a switch's port 0 */
+	size_t guid_count;
+};
+struct opensm_range {
+	uint64_t low, high; /* both included */
+};
+/* All criteria that are given (count above 0) must hold, each with one of its values. */
 struct opensm_rule {
 	const char *level; /* name of an opensm_level */
-	unsigned qos_class; /* 0..255: for rdma_cm over IPv4, the type-of-service byte */
+	const struct opensm_range *qos_classes; /* 0..255: for rdma_cm over IPv4, the type-of-service byte */
+	size_t qos_class_count;
+	const struct opensm_range *service_ids;
+	size_t service_id_count;
+	const struct opensm_range *pkeys; /* 1..0x7fff, without the membership bit */
+	size_t pkey_count;
+	const char *const *sources; /* names of groups */
+	size_t source_count;
+	const char *const *destinations;
+	size_t destination_count;
 };
-/* Renders a policy file that OpenSM's strict parser takes: comment first, LF, final newline. The caller frees *text. */
-int opensm_policy_render(const struct opensm_level *levels, size_t level_count, const struct opensm_rule *rules,
-			 size_t rule_count, char **text, size_t *size);
+struct opensm_policy {
+	const struct opensm_level *levels;
+	size_t level_count;
+	const struct opensm_group *groups;
+	size_t group_count;
+	const struct opensm_rule *rules; /* in the order in which they are tried: the first that matches counts */
+	size_t rule_count;
+};
+/*
+ * Renders a policy file that OpenSM's strict parser takes: comment first, LF, final newline. Of its
+ * keywords for protocols (qos-ulps) none is used: OpenSM makes match rules of them, but keeps those
+ * read before a syntax error for the next good file (osm_qos_parser_y.y:2447), and refuses the whole
+ * file for `ipoib` while fewer than two ports are members. -EINVAL: something that it would not
+ * take, or take otherwise. The caller frees *text.
+ */
+int opensm_policy_render(const struct opensm_policy *policy, char **text, size_t *size);
 
 /* --- the running instance --- */
 

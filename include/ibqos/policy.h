@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include "ibqos/fabric.h"
 #include "ibqos/finding.h"
@@ -22,14 +24,98 @@ struct policy_mark { /* a spot in the policy file, from 1 */
 	unsigned line, column;
 };
 
+/* Lists of values, each with its spot. A single number is a range of one. */
+struct policy_range {
+	uint64_t low, high;
+	struct policy_mark mark;
+};
+struct policy_ranges {
+	struct policy_range *items;
+	size_t count, room;
+};
+struct policy_text {
+	char *text;
+	struct policy_mark mark;
+};
+struct policy_texts {
+	struct policy_text *items;
+	size_t count, room;
+};
+
+/*
+ * Traffic that asks the SA and is known by a name. OpenSM has a keyword for some of them, and makes
+ * of each the very rule that is meant here (osm_qos_parser_y.y: qos_ulp).
+ */
+struct policy_service {
+	const char *name;
+	uint64_t low, high;   /* service IDs; 0 to 0: it is not known by one */
+	bool by_pkey;	      /* by its partition: every request in it looks the same to OpenSM */
+	bool by_destination;  /* by the port it talks to */
+	const char *doc;
+};
+const struct policy_service *policy_services(size_t *count);
+
+/* One criterion of a class: all that is given must hold. */
+struct policy_match {
+	const struct policy_service *service; /* NULL: none */
+	struct policy_ranges service_ids;
+	unsigned pkey; /* 0x1..0x7fff, without the membership bit; 0: none */
+	char *partition; /* its name; pkey is then the partition's */
+	struct policy_ranges qos_classes; /* 0..255 */
+	struct policy_texts sources, destinations; /* names of groups */
+	struct policy_mark mark, service_mark, pkey_mark, partition_mark;
+};
+
 struct policy_class {
 	char *name;	/* [A-Za-z][A-Za-z0-9_-]*, unique */
 	unsigned sl;	/* 0..15, unique */
-	int nccl_ib_tc; /* 0..255, unique, or POLICY_NO_TC */
+	int nccl_ib_tc; /* 0..255, unique, or POLICY_NO_TC; the first if there are several */
+	struct policy_ranges more_tcs; /* those beyond the first */
 	double share;	/* percent of a saturated link, above 0, up to 100 */
 	enum policy_priority priority;
+	bool min_latency; /* high, with the smallest high limit that keeps its share */
 	bool is_default; /* has all that nothing else claims; exactly one class */
-	struct policy_mark mark, sl_mark, tc_mark, share_mark;
+	struct policy_match *matches;
+	size_t match_count, match_room;
+	struct policy_mark mark, sl_mark, tc_mark, share_mark, priority_mark, latency_mark;
+};
+
+/* A set of ports: those for which all keys of at least one item hold. */
+struct policy_group_item {
+	struct policy_texts names;  /* patterns as of fnmatch(3) for node names */
+	struct policy_ranges guids; /* of nodes or ports */
+	unsigned node_types;	    /* bit = enum fabric_node_type; 0: any */
+	struct policy_mark mark;
+};
+struct policy_group {
+	char *name;
+	struct policy_group_item *items;
+	size_t item_count, item_room;
+	struct policy_mark mark;
+};
+
+/* A partition of OpenSM's partitions.conf, which ibqos does not write. */
+struct policy_partition {
+	char *name;
+	unsigned pkey; /* 0x1..0x7fff */
+	unsigned sl;   /* of sl=, 0 if sl_mark.line is 0 */
+	bool ipoib;
+	struct policy_mark mark, pkey_mark, sl_mark;
+};
+
+/* What one kind of port has otherwise. */
+#define POLICY_NO_LIMIT (-1)
+struct policy_override_share {
+	char *class_name;
+	double share;
+	struct policy_mark mark, share_mark;
+};
+struct policy_override {
+	bool given;
+	int high_limit; /* 0..254 or POLICY_NO_LIMIT; of no meaning unless given */
+	struct policy_override_share *shares;
+	size_t share_count, share_room;
+	struct policy_mark mark, limit_mark, shares_mark;
 };
 
 struct policy {
@@ -40,6 +126,13 @@ struct policy {
 	size_t default_class; /* index */
 	enum policy_unused unused_sls;
 	struct policy_mark unused_mark;
+	unsigned vls; /* data VLs that links are expected to run: 1, 2, 4, 8, 15; 0: as many as there are */
+	struct policy_mark vls_mark;
+	struct policy_group *groups;
+	size_t group_count, group_room;
+	struct policy_partition *partitions;
+	size_t partition_count, partition_room;
+	struct policy_override overrides[QOS_PORT_TYPES]; /* sw0 is never given: it has what swe has */
 	char *opensm_config;	 /* never NULL: from the file or OpenSM's default */
 	char *opensm_qos_policy; /* NULL: what opensm.conf says, else OpenSM's default */
 	char *opensm_log;	 /* NULL: what the running process says */
@@ -54,7 +147,48 @@ int policy_read(const char *path, struct finding_list *findings, struct policy *
 /* The same from text already read. */
 int policy_parse(const char *path, const char *text, size_t size, struct finding_list *findings,
 		 struct policy **policy);
+/*
+ * The same for a policy that is still being written: a class without `sl` is a warning, and has
+ * sl_mark.line 0. Such a policy must not be planned.
+ */
+int policy_read_draft(const char *path, struct finding_list *findings, struct policy **policy);
 void policy_free(struct policy *policy);
+
+const struct policy_group *policy_find_group(const struct policy *policy, const char *name); /* NULL: none */
+
+/* --- which rule has a request --- */
+
+/* A rule as OpenSM tries it: the traffic classes of a class, or one of its matches. */
+struct policy_rule {
+	size_t class;
+	const struct policy_match *match; /* NULL: the class's traffic classes */
+	struct policy_ranges service_ids, qos_classes; /* in order, none touching the next */
+	unsigned pkey; /* 0: none */
+	const struct policy_texts *sources, *destinations; /* NULL: any */
+	bool loose; /* tried after all others: it knows its traffic by partition or destination only */
+	struct policy_mark mark;
+};
+/*
+ * All rules in the order in which OpenSM tries them, the first that matches has the request: class
+ * by class, a class's traffic classes before its matches; then the loose ones. 0 or -ENOMEM.
+ */
+int policy_rules(const struct policy *policy, struct policy_rule **rules, size_t *count);
+void policy_rules_free(struct policy_rule *rules, size_t count);
+/* "service ID 0x…, QoS class 41, from group a": what a rule matches; NULL: out of memory. The caller frees it. */
+char *policy_rule_text(const struct policy_rule *rule);
+
+/* --- SLs --- */
+
+/* Who takes an SL without being told to; *text is "" if nobody does. For text of POLICY_SL_TEXT bytes. */
+#define POLICY_SL_TEXT 256
+bool policy_sl_self_chosen(const struct policy *policy, unsigned sl, char text[POLICY_SL_TEXT]);
+/* For each class without an SL one that is free; sl[i] is the class's own where it has one. -ENOSPC: not enough. */
+int policy_suggest_sls(const struct policy *policy, unsigned sl[QOS_SLS]);
+
+/* --- what a policy file may say, from the tables that read it --- */
+
+int policy_schema(FILE *out); /* JSON Schema */
+int policy_manual(FILE *out); /* man page, reStructuredText */
 
 /* --- plan --- */
 

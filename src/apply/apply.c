@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The steps of an apply, in order, and the way back. */
+/* The steps of an apply, in order; and an undo, which is just its way back. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "transaction.h"
+
+static const char *const outcome_texts[] = {
+	[APPLY_REFUSED] = "refused, nothing was touched",
+	[APPLY_UNCHANGED] = "nothing to do: files and ports were right already",
+	[APPLY_APPLIED] = "applied",
+	[APPLY_LAGGING] = "applied, but a few ports lag",
+	[APPLY_NOT_INSTALLED] = "failed, the old files are in place",
+	[APPLY_ROLLED_BACK] = "rolled back",
+	[APPLY_NOT_ROLLED_BACK] = "failed, and not rolled back",
+};
+
+const char *apply_outcome_text(enum apply_outcome outcome)
+{
+	return outcome_texts[outcome];
+}
 
 void apply_result_clear(struct apply_result *result)
 {
@@ -27,258 +42,223 @@ static void failed(struct transaction *t, const char *doing, int error)
 
 	finding_set(&f->what, "%s", doing);
 	finding_set(&f->got, "%s", strerror(-error));
+	t->result->outcome = APPLY_NOT_INSTALLED;
 }
 
-/* Writes a file, or removes it where it did not exist before. */
-static int put_back(const char *path, const char *text, size_t size)
+/* Undoes the first half of an install. */
+static void put_rules_back(struct transaction *t)
 {
-	if (text)
-		return file_replace(path, text, size, 0644);
-	return unlink(path) == 0 || errno == ENOENT ? 0 : -errno;
+	int error = 0;
+
+	if (t->rules.old)
+		error = file_replace(t->rules.path, t->rules.old, t->rules.old_size, 0644);
+	else if (unlink(t->rules.path) != 0)
+		error = -errno;
+	if (error != 0) {
+		struct finding *f = finding_at(finding_add(t->findings, FINDING_APPLY_ROLLBACK_FAILED), t->rules.path, 0, 0);
+
+		finding_set(&f->got, "%s", strerror(-error));
+		t->result->outcome = APPLY_NOT_ROLLED_BACK;
+	}
 }
 
 static int install(struct transaction *t)
 {
-	const struct plan *p = t->plan;
 	int error;
 
 	/* The rules first: read with the old tables they do no harm, the tables without them would mislead. */
-	error = file_replace(p->rules_path, p->rules_new, p->rules_new_size, 0644);
+	error = file_replace(t->rules.path, t->rules.new, t->rules.new_size, 0644);
 	if (error != 0) {
-		failed(t, p->rules_path, error);
+		failed(t, t->rules.path, error);
 		return error;
 	}
-	error = file_replace(p->conf_path, p->conf_new, p->conf_new_size, 0644);
+	error = file_replace(t->conf.path, t->conf.new, t->conf.new_size, 0644);
 	if (error != 0) {
-		int undo = put_back(p->rules_path, p->rules_old, p->rules_old_size);
-
-		failed(t, p->conf_path, error);
-		if (undo != 0) {
-			struct finding *f = finding_at(finding_add(t->findings, FINDING_APPLY_ROLLBACK_FAILED),
-						       p->rules_path, 0, 0);
-
-			finding_set(&f->got, "%s", strerror(-undo));
-		}
+		failed(t, t->conf.path, error);
+		put_rules_back(t);
 		return error;
 	}
 	t->result->installed = true;
 	return 0;
 }
 
-/*
- * The old opensm.conf made explicit for the way back: with QoS on, so that OpenSM programs the old
- * tables at all, and later, where QoS was off, with the key written: a key that is missing keeps
- * its running value over a reload (osm_subnet.c).
- */
-static int old_conf_with_qos(const struct transaction *t, const char *qos, char **text, size_t *size)
+static uint32_t lagging(const struct verify_result *r)
 {
-	struct opensm_conf *conf = NULL;
-	int error = opensm_conf_parse(t->plan->conf_old, t->plan->conf_old_size, &conf);
-
-	if (error == 0)
-		error = opensm_conf_set(conf, "qos", qos);
-	if (error == 0)
-		error = opensm_conf_render(conf, text, size);
-	opensm_conf_free(conf);
-	return error;
-}
-
-static int old_config(const struct transaction *t, struct qos_config *config, bool *enabled)
-{
-	struct finding_list doubts = {0}; /* the admin's own file, as it was: no news */
-	struct opensm_conf *conf = NULL;
-	int error = opensm_conf_parse(t->plan->conf_old, t->plan->conf_old_size, &conf);
-
-	if (error == 0)
-		error = opensm_conf_get_qos(conf, t->plan->conf_path, config, enabled, &doubts);
-	opensm_conf_free(conf);
-	finding_list_clear(&doubts);
-	return error;
-}
-
-static int restore_files(struct transaction *t, const char *qos)
-{
-	const struct plan *p = t->plan;
-	char *text = NULL;
-	size_t size = 0;
-	int error = old_conf_with_qos(t, qos, &text, &size);
-
-	if (error == 0)
-		error = put_back(p->rules_path, p->rules_old, p->rules_old_size);
-	if (error == 0)
-		error = file_replace(p->conf_path, text, size, 0644);
-	free(text);
-	return error;
-}
-
-/*
- * Puts the old files back and reloads until the ports hold the old tables again. A stop by the
- * user does not stop this: half-way is the worst place to be.
- */
-static void roll_back(struct transaction *t, struct verify **verify)
-{
-	struct ibqos_ctx steadfast = *t->ctx;
-	struct qos_config config;
-	bool qos_was_on = false;
-	struct finding *f;
-	int error;
-
-	steadfast.stop = NULL;
-	begin_step(t, APPLY_ROLLBACK, "putting the old files back");
-	error = old_config(t, &config, &qos_was_on);
-	if (error == 0)
-		error = restore_files(t, "TRUE");
-	if (error == 0) {
-		t->result->installed = false;
-		error = converge(t, &steadfast, &config, verify);
-	}
-	if (!qos_was_on) {
-		int off = restore_files(t, "FALSE");
-
-		t->result->installed &= off != 0;
-		if (off == 0)
-			off = opensm_reload(&t->sm);
-		if (off == 0)
-			t->result->reloads++;
-		if (error == 0)
-			error = off;
-	}
-	t->result->rolled_back = !t->result->installed && error == 0;
-	f = finding_add(t->findings, t->result->rolled_back ? FINDING_APPLY_ROLLED_BACK : FINDING_APPLY_ROLLBACK_FAILED);
-	if (!t->result->rolled_back)
-		finding_set(&f->got, "%s%s", error == -ETIME ? "the ports did not take the old tables in time" : strerror(-error),
-			    t->result->installed ? "; the new files are still in place" : "; the old files are in place");
-	if (t->result->history)
-		finding_set(&f->detail, "the files before and after are kept in %s", t->result->history);
-	history_note(t->result->history, APPLY_DONE, t->result->rolled_back ? "rolled back" : "roll back failed");
+	return r->ports_differ + r->ports_unknown;
 }
 
 /* Why the change did not come through, as a finding. */
 static void report_why(struct transaction *t, int error)
 {
+	const struct verify_result *state = &t->result->verify;
 	struct finding *f;
 
 	if (error == -EBADMSG) {
-		f = finding_at(finding_add(t->findings, FINDING_OPENSM_POLICY_REFUSED), t->plan->rules_path, 0, 0);
+		f = finding_at(finding_add(t->findings, FINDING_OPENSM_POLICY_REFUSED), t->rules.path, 0, 0);
 		if (t->events.last_error)
 			finding_set(&f->got, "%s", t->events.last_error);
+		return;
+	}
+	f = finding_add(t->findings, FINDING_APPLY_FAILED);
+	if (error == -ESRCH) {
+		finding_set(&f->got, "OpenSM ended after it was told to reload");
+	} else if (error == -ETIME) {
+		finding_set(&f->got, "%u of %u ports did not read back right within %u s", lagging(state), state->ports,
+			    t->options->deadline_s);
+		if (lagging(state) == state->ports)
+			finding_set(&f->detail, "none did: does OpenSM, process %d, still run, and had it %s when it started? "
+				    "Without, it never reads it: restart it then", (int)t->sm.pid, t->conf.path);
+	} else if (error == -EINTR) {
+		finding_set(&f->got, "stopped by a signal");
 	} else {
-		f = finding_add(t->findings, FINDING_APPLY_FAILED);
-		if (error == -ESRCH)
-			finding_set(&f->got, "OpenSM ended after it was told to reload");
-		else if (error == -ETIME)
-			finding_set(&f->got, "%u of %u ports did not read back right within %u s",
-				    t->result->verify.ports_differ + t->result->verify.ports_unknown,
-				    t->result->verify.ports, t->options->deadline_s);
-		else if (error == -EINTR)
-			finding_set(&f->got, "stopped by a signal");
-		else
-			finding_set(&f->got, "%s", strerror(-error));
+		finding_set(&f->got, "%s", strerror(-error));
 	}
 }
 
-/* Whether so few ports lag that the new tables stay: the rest of the fabric runs on them already. */
-static bool few_lag(const struct transaction *t)
-{
-	const struct verify_result *r = &t->result->verify;
-	uint32_t lag = r->ports_differ + r->ports_unknown;
-
-	return r->ports > 0 && lag <= t->options->max_lag * r->ports;
-}
-
-static void list_lagging(struct transaction *t)
+/* So few ports lag that the new tables stay: the rest of the fabric runs on them already. */
+static void list_lagging(struct transaction *t, const struct verify *verify)
 {
 	struct finding *f = finding_add(t->findings, FINDING_APPLY_LAG);
 
-	finding_set(&f->got, "%u of %u ports", t->result->verify.ports_differ + t->result->verify.ports_unknown,
-		    t->result->verify.ports);
+	finding_set(&f->got, "%u of %u ports", lagging(&t->result->verify), t->result->verify.ports);
 	finding_set(&f->detail, "the new tables stay: no more than %.3g %% lag", 100 * t->options->max_lag);
+	verify_findings(verify, t->findings);
+	t->result->outcome = APPLY_LAGGING;
+	history_note(t->result->history, APPLY_DONE, "some ports lag, the new tables stay");
 }
 
 /* The devices hold the plan already and so do the files: nothing to do. */
-static int already_applied(struct transaction *t, bool *applied)
+static int already_applied(struct transaction *t, const struct qos_config *config, bool *applied)
 {
-	const struct plan *p = t->plan;
 	struct verify *verify = NULL;
 	int error;
 
 	*applied = false;
-	if (!p->rules_old || p->conf_old_size != p->conf_new_size || p->rules_old_size != p->rules_new_size ||
-	    memcmp(p->conf_old, p->conf_new, p->conf_new_size) != 0 ||
-	    memcmp(p->rules_old, p->rules_new, p->rules_new_size) != 0)
+	if (!t->rules.old || t->conf.old_size != t->conf.new_size || t->rules.old_size != t->rules.new_size ||
+	    memcmp(t->conf.old, t->conf.new, t->conf.new_size) != 0 ||
+	    memcmp(t->rules.old, t->rules.new, t->rules.new_size) != 0)
 		return 0;
-	error = verify_new(t->ctx, t->fabric, &p->config, &verify);
+	error = verify_new(t->ctx, t->fabric, config, &verify);
 	if (error == 0)
 		error = verify_run(verify, t->source, false);
 	if (error == 0) {
 		t->result->verify = *verify_result(verify);
-		*applied = t->result->verify.ports_differ == 0 && t->result->verify.ports_unknown == 0;
+		t->result->measured = true;
+		*applied = lagging(&t->result->verify) == 0;
 	}
 	verify_free(verify);
 	return error;
 }
 
-static void change(struct transaction *t)
+/* Keeps the old files and says so in the journal; false, with a finding, if that cannot be done. */
+static bool back_up(struct transaction *t, const struct policy *policy)
 {
-	struct verify *verify = NULL;
 	int error;
 
 	begin_step(t, APPLY_BACKUP, "keeping the old files");
-	error = history_begin(t->ctx, t->policy, t->plan, &t->result->history);
-	if (error != 0) {
+	error = history_begin(t, policy, &t->result->history);
+	if (error == 0)
+		error = begin_step(t, APPLY_INSTALL, "writing OpenSM's files");
+	if (error != 0)
 		failed(t, "keeping the old files under the state directory", error);
-		return;
-	}
-	error = begin_step(t, APPLY_INSTALL, "writing OpenSM's files");
-	if (error != 0) {
-		failed(t, "writing the journal", error);
-		return;
-	}
-	if (install(t) != 0)
-		return;
+	return error == 0;
+}
+
+static void change(struct transaction *t, const struct qos_config *config)
+{
+	struct goal goal = {.ctx = t->ctx, .config = config, .judge_rules = true, .state = &t->result->verify};
+	struct verify *verify = NULL;
+	int error;
+
 	begin_step(t, APPLY_CONVERGE, "reloading OpenSM and reading the ports back");
-	error = converge(t, t->ctx, &t->plan->config, &verify);
+	error = converge(t, &goal, &verify);
+	t->result->measured = verify != NULL;
 	if (error == 0) {
+		t->result->outcome = APPLY_APPLIED;
 		begin_step(t, APPLY_DONE, "every port holds the new tables");
 	} else {
 		report_why(t, error);
-		if (error == -ETIME && few_lag(t)) {
-			list_lagging(t);
-			verify_findings(verify, t->findings);
-			history_note(t->result->history, APPLY_DONE, "some ports lag, the new tables stay");
+		if (error == -ETIME && lagging(&t->result->verify) <= t->options->max_lag * t->result->verify.ports) {
+			list_lagging(t, verify);
 		} else {
 			/* which ports, as they were before the way back changes them again */
 			if (verify && error == -ETIME)
 				verify_findings(verify, t->findings);
-			roll_back(t, &verify);
+			roll_back(t);
 		}
 	}
 	verify_free(verify);
+}
+
+static void transaction_end(struct transaction *t)
+{
+	opensm_log_events_clear(&t->events);
+	opensm_instance_clear(&t->sm);
+	if (t->lock >= 0)
+		close(t->lock);
 }
 
 int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric, const struct policy *policy,
 	      const struct plan *plan, const struct apply_options *options, struct finding_list *findings,
 	      struct apply_result *result)
 {
-	struct transaction t = {.ctx = ctx, .source = source, .fabric = fabric, .policy = policy, .plan = plan,
-				.options = options, .findings = findings, .result = result, .sm = {.pidfd = -1}};
+	struct transaction t = {
+		.ctx = ctx, .source = source, .fabric = fabric, .options = options, .findings = findings, .result = result,
+		.conf = {plan->conf_path, plan->conf_old, plan->conf_new, plan->conf_old_size, plan->conf_new_size},
+		.rules = {plan->rules_path, plan->rules_old, plan->rules_new, plan->rules_old_size, plan->rules_new_size},
+		.log_path = policy->opensm_log, .sm = {.pidfd = -1}, .lock = -1,
+	};
 	bool applied = false;
 	int error = 0;
 
 	*result = (struct apply_result){0};
 	begin_step(&t, APPLY_PREFLIGHT, "looking whether the change can be made");
-	if (preflight(&t)) {
-		t.log_path = policy->opensm_log ? policy->opensm_log : t.sm.log;
-		error = already_applied(&t, &applied);
+	if (lock_files(&t) && preflight(&t)) {
+		error = already_applied(&t, &plan->config, &applied);
 		if (error == 0 && applied) {
-			result->unchanged = true;
+			result->outcome = APPLY_UNCHANGED;
 			result->installed = true;
 			result->reached = APPLY_DONE;
-		} else if (error == 0) {
-			change(&t);
+		} else if (error == 0 && back_up(&t, policy) && install(&t) == 0) {
+			change(&t, &plan->config);
 		}
 	}
-	opensm_log_events_clear(&t.events);
-	opensm_instance_clear(&t.sm);
+	transaction_end(&t);
+	return error;
+}
+
+int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric, const char *folder,
+	       const struct apply_options *options, struct finding_list *findings, struct apply_result *result)
+{
+	struct transaction t = {.ctx = ctx, .source = source, .fabric = fabric, .options = options,
+				.findings = findings, .result = result, .undo = true, .sm = {.pidfd = -1}, .lock = -1};
+	struct history h;
+	int error = history_read(ctx, folder, &h);
+
+	*result = (struct apply_result){0};
+	if (error != 0) {
+		struct finding *f = finding_add(findings, FINDING_APPLY_NO_HISTORY);
+
+		finding_at(f, h.folder ? h.folder : ctx->state_dir, 0, 0);
+		finding_set(&f->got, "%s", strerror(-error));
+		history_clear(&h);
+		return error == -ENOMEM ? error : 0;
+	}
+	/* For preflight the files in place are the old ones, and what is to be are those from before. */
+	t.conf = (struct change_file){h.conf_path, h.conf_new, h.conf_old, h.conf_new_size, h.conf_old_size};
+	t.rules = (struct change_file){h.rules_path, h.rules_new, h.rules_old, h.rules_new_size, h.rules_old_size};
+	t.log_path = h.log_path;
+	if (lock_files(&t) && preflight(&t)) {
+		/* From here on it is the way back of that change, with its own folder as its history. */
+		t.conf = (struct change_file){h.conf_path, h.conf_old, h.conf_new, h.conf_old_size, h.conf_new_size};
+		t.rules = (struct change_file){h.rules_path, h.rules_old, h.rules_new, h.rules_old_size, h.rules_new_size};
+		result->history = strdup(h.folder);
+		if (result->history)
+			roll_back(&t);
+		else
+			error = -ENOMEM;
+	}
+	transaction_end(&t);
+	history_clear(&h);
 	return error;
 }

@@ -16,6 +16,7 @@
 #define WAIT_MS 100	   /* between two looks at the ports that still differ */
 #define SECOND_RELOAD_S 10 /* OpenSM's main loop sleeps up to 10 s (main.c): then a sweep has been */
 #define UNSEEN_S 20	   /* ports that match this long without a sweep's end in the log are taken as done */
+#define UNSEEN_BACK_S 5	   /* the same on the way back */
 
 static int reload(struct transaction *t)
 {
@@ -39,67 +40,95 @@ static void pause_ms(unsigned ms)
 }
 
 /* One look: 0 all match, -EAGAIN not yet, else why it cannot go on. */
-static int look(struct transaction *t, struct verify *verify, bool first)
+static int look(struct transaction *t, const struct goal *goal, struct verify *verify, bool first)
 {
 	int error = verify_run(verify, t->source, !first);
 
-	t->result->verify = *verify_result(verify);
+	*goal->state = *verify_result(verify);
 	if (error != 0)
 		return error;
-	if (t->options->progress && !t->options->progress(t->options->progress_arg, "reading back", &t->result->verify))
+	if (t->options->progress && !t->options->progress(t->options->progress_arg, "reading back", goal->state))
 		return -EINTR;
-	if (!matches(&t->result->verify))
+	if (!matches(goal->state))
 		return -EAGAIN;
 	if (first)
 		return 0;
 	/* Ports that matched early were not asked again: a last look at all of them. */
 	error = verify_run(verify, t->source, false);
-	t->result->verify = *verify_result(verify);
-	return error != 0 ? error : matches(&t->result->verify) ? 0 : -EAGAIN;
+	*goal->state = *verify_result(verify);
+	return error != 0 ? error : matches(goal->state) ? 0 : -EAGAIN;
+}
+
+/* Whether OpenSM may be told to write its log out: not if it empties the file then (accum_log_file FALSE, -e). */
+static bool log_may_be_flushed(const struct transaction *t)
+{
+	struct opensm_conf *conf = NULL;
+	const char *value;
+	bool may = false;
+
+	if (opensm_conf_parse(t->conf.new, t->conf.new_size, &conf) == 0) {
+		value = opensm_conf_get(conf, "accum_log_file");
+		may = !value || strcmp(value, "TRUE") == 0;
+	}
+	opensm_conf_free(conf);
+	return may;
 }
 
 /*
  * Ports may match before the sweep reads the qos-policy file (osm_qos.c:484), for one when only that
- * file changed: done is when a sweep's end was seen too and no refusal with it. Where the log does
- * not tell (not flushed, elsewhere), matching ports are taken after a while, and it is said.
+ * file changed: done is when a sweep's end was seen too and no refusal with it. OpenSM writes its
+ * log late unless told otherwise, so it is asked to write it out. Where the log still does not tell,
+ * matching ports are taken after a while, and it is said.
  */
-static bool sweep_seen(struct transaction *t, uint64_t since_match)
+static bool sweep_seen(struct transaction *t, const struct goal *goal, uint64_t since_match, unsigned *flushes)
 {
 	if (t->events.subnet_up > 0)
 		return true;
-	if (since_match < UNSEEN_S * NS_PER_S)
+	if (since_match > (*flushes + 1) * NS_PER_S && log_may_be_flushed(t)) {
+		opensm_flush_log(&t->sm);
+		(*flushes)++;
+	}
+	if (since_match < (goal->judge_rules ? UNSEEN_S : UNSEEN_BACK_S) * NS_PER_S)
 		return false;
-	finding_at(finding_add(t->findings, FINDING_APPLY_SWEEP_UNSEEN), t->log_path, 0, 0);
+	if (goal->judge_rules)
+		finding_at(finding_add(t->findings, FINDING_APPLY_SWEEP_UNSEEN),
+			   t->log_path ? t->log_path : t->sm.log ? t->sm.log : "OpenSM's log", 0, 0);
 	return true;
 }
 
-static int wait_for_ports(struct transaction *t, const struct ibqos_ctx *ctx, struct verify *verify,
+static int wait_for_ports(struct transaction *t, const struct goal *goal, struct verify *verify,
 			  struct opensm_log *log)
 {
 	uint64_t start = clock_ns(), matched = 0, now;
-	unsigned reloads = 1;
+	unsigned reloads = 1, flushes = 0;
 	bool first = true;
 	int error;
 
 	for (;;) {
 		opensm_log_poll(log, &t->events);
-		if (t->events.policy_errors > 0)
+		if (goal->judge_rules && t->events.policy_errors > 0)
 			return -EBADMSG;
 		if (matched == 0) {
-			error = look(t, verify, first);
+			error = look(t, goal, verify, first);
 			if (error != 0 && error != -EAGAIN)
 				return error;
 			first = false;
 			if (error == 0) {
 				matched = clock_ns();
 				t->result->seconds = (double)(matched - start) / NS_PER_S;
-				opensm_log_poll(log, &t->events);
 				continue; /* a refusal that was logged meanwhile comes first */
 			}
-		} else if (sweep_seen(t, clock_ns() - matched)) {
-			return 0;
+		} else if (sweep_seen(t, goal, clock_ns() - matched, &flushes)) {
+			/*
+			 * On the way back the ports may have held the old tables all along, and the sweep that
+			 * was stopped half-way still have gone on: a look after a sweep's end tells.
+			 */
+			error = goal->judge_rules ? 0 : look(t, goal, verify, true);
+			if (error != -EAGAIN)
+				return error;
+			matched = 0;
 		}
-		if (ctx_stopped(ctx))
+		if (ctx_stopped(goal->ctx))
 			return -EINTR;
 		if (!opensm_alive(&t->sm))
 			return -ESRCH;
@@ -117,25 +146,25 @@ static int wait_for_ports(struct transaction *t, const struct ibqos_ctx *ctx, st
 	}
 }
 
-int converge(struct transaction *t, const struct ibqos_ctx *ctx, const struct qos_config *config,
-	     struct verify **verify)
+int converge(struct transaction *t, const struct goal *goal, struct verify **verify)
 {
+	const char *log_path = t->log_path ? t->log_path : t->sm.log;
 	struct opensm_log *log = NULL;
 	int error;
 
 	verify_free(*verify);
 	*verify = NULL;
 	opensm_log_events_clear(&t->events);
-	error = verify_new(ctx, t->fabric, config, verify);
-	if (error == 0 && opensm_log_open(t->log_path, &log) != 0) {
+	error = verify_new(goal->ctx, t->fabric, goal->config, verify);
+	if (error == 0 && opensm_log_open(log_path, &log) != 0) {
 		/* not readable: the ports tell all the same, only a sweep's end is not seen */
-		ctx_warn(t->ctx, "cannot read OpenSM's log %s", t->log_path);
+		ctx_warn(t->ctx, "cannot read OpenSM's log %s", log_path);
 		error = opensm_log_open(NULL, &log);
 	}
 	if (error == 0)
 		error = reload(t);
 	if (error == 0)
-		error = wait_for_ports(t, ctx, *verify, log);
+		error = wait_for_ports(t, goal, *verify, log);
 	opensm_log_close(log);
 	return error;
 }

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "transaction.h"
@@ -61,23 +62,45 @@ static bool writable(struct transaction *t, const char *path, size_t size)
 	return false;
 }
 
-/* Whether a file still reads as it did when the plan was made. */
-static bool unchanged_since_plan(struct transaction *t, const char *path, const char *old, size_t old_size)
+bool file_is(struct transaction *t, const char *path, const char *text, size_t size)
 {
 	char *now = NULL;
-	size_t size = 0;
-	int error = file_read(path, &now, &size);
-	bool same = error == -ENOENT ? !old : error == 0 && old && size == old_size && memcmp(now, old, size) == 0;
+	size_t now_size = 0;
+	int error = file_read(path, &now, &now_size);
+	bool same = error == -ENOENT ? !text : error == 0 && text && now_size == size && memcmp(now, text, size) == 0;
 
 	free(now);
-	if (!same)
-		finding_at(finding_add(t->findings, FINDING_APPLY_FILE_CHANGED), path, 0, 0);
+	if (!same) {
+		struct finding *f = finding_at(finding_add(t->findings, FINDING_APPLY_FILE_CHANGED), path, 0, 0);
+
+		if (error != 0 && error != -ENOENT)
+			finding_set(&f->got, "%s", strerror(-error));
+	}
 	return same;
+}
+
+bool lock_files(struct transaction *t)
+{
+	char folder[PATH_MAX];
+	int error = folder_of(t->conf.path, folder);
+	struct finding *f;
+
+	if (error == 0) {
+		t->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		error = t->lock < 0 ? -errno : flock(t->lock, LOCK_EX | LOCK_NB) != 0 ? -errno : 0;
+	}
+	if (error == 0)
+		return true;
+	f = finding_add(t->findings, error == -EWOULDBLOCK ? FINDING_APPLY_BUSY : FINDING_APPLY_NOT_WRITABLE);
+	finding_at(f, t->conf.path, 0, 0);
+	if (error != -EWOULDBLOCK)
+		finding_set(&f->got, "%s", strerror(-error));
+	return false;
 }
 
 static bool find_opensm(struct transaction *t)
 {
-	const char *config = t->policy->opensm_config;
+	const char *config = t->conf.path;
 	int error = opensm_find(t->ctx, config, &t->sm);
 	struct finding *f;
 
@@ -94,11 +117,35 @@ static bool find_opensm(struct transaction *t)
 	return false;
 }
 
+/* The state directory last: a refusal for another reason leaves no trace. */
+static bool prepare_history(struct transaction *t)
+{
+	int error = history_prepare(t->ctx);
+	struct finding *f;
+
+	if (error == 0)
+		return true;
+	f = finding_at(finding_add(t->findings, FINDING_APPLY_NOT_WRITABLE), t->ctx->state_dir, 0, 0);
+	finding_set(&f->got, "%s", strerror(-error));
+	return false;
+}
+
+/* Without the file at its start OpenSM has no config path, and a reload reads nothing (osm_subnet.c). */
+static bool config_exists(struct transaction *t)
+{
+	if (t->conf.old)
+		return true;
+	for (size_t i = 0; i < t->findings->count; i++) { /* the plan has said so, as a warning */
+		if (t->findings->items[i].code == FINDING_PLAN_CONFIG_MISSING)
+			t->findings->items[i].severity = FINDING_UNKNOWN;
+	}
+	return false;
+}
+
 bool preflight(struct transaction *t)
 {
-	const struct plan *plan = t->plan;
-	bool go = true;
 	struct finding *f;
+	bool go = true;
 
 	if (t->fabric->sm_lid == 0) {
 		if (finding_count_code(t->findings, FINDING_NO_SM) == 0)
@@ -112,12 +159,10 @@ bool preflight(struct transaction *t)
 		go = false;
 	}
 	go &= find_opensm(t);
-	/* Without the file at its start OpenSM has no config path and a reload reads nothing (osm_subnet.c). */
-	if (!plan->conf_old)
-		go = false; /* the plan has said so */
-	go &= writable(t, plan->conf_path, plan->conf_new_size);
-	go &= writable(t, plan->rules_path, plan->rules_new_size);
-	go &= unchanged_since_plan(t, plan->conf_path, plan->conf_old, plan->conf_old_size);
-	go &= unchanged_since_plan(t, plan->rules_path, plan->rules_old, plan->rules_old_size);
-	return go;
+	go &= config_exists(t);
+	go &= writable(t, t->conf.path, t->conf.new_size);
+	go &= writable(t, t->rules.path, t->rules.new_size);
+	go &= file_is(t, t->conf.path, t->conf.old, t->conf.old_size);
+	go &= file_is(t, t->rules.path, t->rules.old, t->rules.old_size);
+	return go && prepare_history(t);
 }

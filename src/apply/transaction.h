@@ -5,38 +5,84 @@
 
 #include "ibqos/apply.h"
 
+/* The two files as they were and as they are to be; NULL text: the file does not exist. All borrowed. */
+struct change_file {
+	const char *path;
+	const char *old, *new;
+	size_t old_size, new_size;
+};
+
 struct transaction {
 	const struct ibqos_ctx *ctx;
 	struct source *source;
 	struct fabric *fabric;
-	const struct policy *policy;
-	const struct plan *plan;
 	const struct apply_options *options;
 	struct finding_list *findings;
 	struct apply_result *result;
+	struct change_file conf, rules;
+	bool undo; /* going back is what was asked for, no failure */
+	const char *log_path; /* NULL: what the instance says */
 	struct opensm_instance sm;
-	const char *log_path;
+	int lock; /* descriptor of the locked folder, -1 */
 	struct opensm_log_events events; /* of the log since the last reload began */
 };
 
-/* Refusals, each a finding; nothing is written. True when the change may go on. (preflight.c) */
+/* --- preflight.c --- */
+
+/*
+ * Takes the lock that keeps two applies from one OpenSM's files: on the folder of its config, which
+ * any state directory shares. False, with a finding, if another one has it.
+ */
+bool lock_files(struct transaction *t);
+/* Whether a file reads as given (NULL text: does not exist); else a finding. */
+bool file_is(struct transaction *t, const char *path, const char *text, size_t size);
+/* Refusals, each a finding; nothing is written but, last of all, the state directory made. True when it may go on. */
 bool preflight(struct transaction *t);
 
+/* --- history.c --- */
+
+/* What a history folder keeps, read back; freed by history_clear(). */
+struct history {
+	char *folder;
+	char *conf_path, *rules_path, *log_path; /* log_path: NULL if the policy named none */
+	char *conf_old, *conf_new, *rules_old, *rules_new;
+	size_t conf_old_size, conf_new_size, rules_old_size, rules_new_size;
+};
+
+/* Whether a history folder can be made: makes STATE_DIR/history. */
+int history_prepare(const struct ibqos_ctx *ctx);
 /*
  * Keeps the old and the new files whole in a new folder under the state directory, and a journal of
- * the steps in it; *folder is malloc'ed. (history.c)
+ * the steps in it; *folder is malloc'ed. `policy` NULL: none is kept.
  */
-int history_begin(const struct ibqos_ctx *ctx, const struct policy *policy, const struct plan *plan, char **folder);
+int history_begin(const struct transaction *t, const struct policy *policy, char **folder);
 /* Appends a line "TIME STEP text" to the journal and fsyncs it. */
 int history_note(const char *folder, enum apply_step step, const char *text);
+/* Reads a folder, or the newest one (NULL) whose change was installed. -ENOENT: there is none. */
+int history_read(const struct ibqos_ctx *ctx, const char *folder, struct history *history);
+void history_clear(struct history *history);
+
+/* --- converge.c --- */
+
+struct goal {
+	const struct ibqos_ctx *ctx;
+	const struct qos_config *config;
+	/* A refused qos-policy file fails it, and the end of a sweep must be seen: not on the way back. */
+	bool judge_rules;
+	struct verify_result *state; /* the last one measured */
+};
 
 /*
- * Reloads OpenSM and reads back until every port holds `config`, reloading a second time once the
- * first sweep was seen to end. (converge.c)
+ * Reloads OpenSM and reads back until every port holds the goal's tables, reloading a second time
+ * once the first sweep was seen to end.
  * 0: all ports match; -ETIME: the deadline came first; -ESRCH: OpenSM is gone; -EBADMSG: it refused
  * the qos-policy file; -EINTR: stopped; other -errno: the wire broke.
  */
-int converge(struct transaction *t, const struct ibqos_ctx *ctx, const struct qos_config *config,
-	     struct verify **verify);
+int converge(struct transaction *t, const struct goal *goal, struct verify **verify);
+
+/* --- rollback.c --- */
+
+/* Puts the old files back, reloads until the ports hold the old tables, sets the outcome, adds findings. */
+void roll_back(struct transaction *t);
 
 #endif

@@ -23,6 +23,7 @@ enum ibqos_exit cmd_discover(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_lint(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv);
 

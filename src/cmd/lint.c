@@ -1,78 +1,267 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* ibqos lint: a policy file checked by itself; all faults in one run. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
 
 #include "ibqos/policy.h"
 
+struct lint_options {
+	struct cmd_options common; /* first: children get the same pointer */
+	bool suggest_sl;
+	int (*describe)(FILE *out); /* --schema, --manual: in place of a policy */
+};
+
+enum { KEY_SUGGEST_SL = 0x200, KEY_SCHEMA, KEY_MANUAL };
+
+static const struct argp_option own_options[] = {
+	{"suggest-sl", KEY_SUGGEST_SL, NULL, 0, "propose free SLs for classes that have none yet", 0},
+	{"schema", KEY_SCHEMA, NULL, 0, "print the policy language as a JSON Schema", 0},
+	{"manual", KEY_MANUAL, NULL, OPTION_HIDDEN, NULL, 0},
+	{0},
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct cmd_options *o = state->input;
+	struct lint_options *o = state->input;
 
-	if (key == ARGP_KEY_INIT) {
-		cmd_hand_down(state, o);
+	switch (key) {
+	case ARGP_KEY_INIT:
+		cmd_hand_down(state, &o->common);
 		return 0;
+	case KEY_SUGGEST_SL:
+		o->suggest_sl = true;
+		return 0;
+	case KEY_SCHEMA:
+		o->describe = policy_schema;
+		return 0;
+	case KEY_MANUAL:
+		o->describe = policy_manual;
+		return 0;
+	default:
+		return cmd_argument(key, arg, state, &o->common, o->describe ? 0 : 1, "the policy file");
 	}
-	return cmd_argument(key, arg, state, o, 1, "the policy file");
 }
 
 static const struct argp argp = {
+	.options = own_options,
 	.parser = parse,
 	.args_doc = "POLICY",
-	.doc = "Checks a policy file and reports every fault with its line and column.\v"
+	.doc = "Checks a policy file and reports every fault with its line and column. What may stand in it is told by\n"
+	       "ibqos-policy(5).\v"
 	       "Exit status: 0 no fault, 1 warnings, 2 faults, 3 the file cannot be read.",
 	.children = cmd_output_children,
 };
 
-static void report_policy(struct report *r, const struct policy *policy)
+/* A class's traffic classes beyond the first: "45, 49"; NULL: out of memory. */
+static char *more_tcs(const struct policy_class *class)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < class->more_tcs.count; i++)
+		fprintf(out, "%s%u", i ? ", " : "", (unsigned)class->more_tcs.items[i].low);
+	return text_stream_end(out, &text) == 0 ? text : NULL;
+}
+
+static void report_classes(struct report *r, const struct policy *policy)
 {
 	static const struct report_column columns[] = {
 		{.key = "name", .title = "class", .type = REPORT_STRING},
 		{.key = "sl", .title = "SL", .type = REPORT_NUMBER},
 		{.key = "nccl_ib_tc", .title = "NCCL_IB_TC", .type = REPORT_NUMBER},
+		{.key = "more_tcs", .title = "or", .type = REPORT_STRING},
 		{.key = "share", .title = "share", .type = REPORT_REAL, .unit = "%", .decimals = 1},
 		{.key = "priority", .title = "priority", .type = REPORT_STRING},
+		{.key = "min_latency", .title = "least latency", .type = REPORT_BOOL},
 		{.key = "default", .title = "default", .type = REPORT_BOOL},
 	};
 
 	report_table(r, "classes", "classes", columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < policy->class_count; i++) {
 		const struct policy_class *c = &policy->classes[i];
+		char *tcs = c->more_tcs.count ? more_tcs(c) : NULL;
 
 		report_cell_string(r, c->name);
-		report_cell_number(r, c->sl);
+		if (c->sl_mark.line)
+			report_cell_number(r, c->sl);
+		else
+			report_cell_none(r);
 		if (c->nccl_ib_tc == POLICY_NO_TC)
 			report_cell_none(r);
 		else
 			report_cell_number(r, (uint64_t)c->nccl_ib_tc);
+		if (c->more_tcs.count)
+			report_cell_string(r, tcs);
+		else
+			report_cell_none(r);
 		report_cell_real(r, c->share);
 		report_cell_string(r, c->priority == POLICY_PRIORITY_HIGH ? "high" : "normal");
+		report_cell_bool(r, c->min_latency);
 		report_cell_bool(r, c->is_default);
+		report_row_end(r);
+		free(tcs);
+	}
+	report_table_end(r);
+}
+
+/* The rules in the order in which OpenSM tries them. */
+static int report_rules(struct report *r, const struct policy *policy)
+{
+	static const struct report_column columns[] = {
+		{.key = "matches", .title = "a request with", .type = REPORT_STRING},
+		{.key = "class", .title = "is in class", .type = REPORT_STRING},
+		{.key = "sl", .title = "SL", .type = REPORT_NUMBER},
+		{.key = "line", .title = "line", .type = REPORT_NUMBER},
+	};
+	struct policy_rule *rules;
+	size_t count;
+	int error = policy_rules(policy, &rules, &count);
+
+	if (error != 0)
+		return error;
+	report_table(r, "rules", "rules: the first that matches counts; all else is in the default class", columns,
+		     sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < count; i++) {
+		const struct policy_class *c = &policy->classes[rules[i].class];
+		char *text = policy_rule_text(&rules[i]);
+
+		report_cell_string(r, text);
+		report_cell_string(r, c->name);
+		if (c->sl_mark.line)
+			report_cell_number(r, c->sl);
+		else
+			report_cell_none(r);
+		report_cell_number(r, rules[i].mark.line);
+		report_row_end(r);
+		free(text);
+	}
+	report_table_end(r);
+	policy_rules_free(rules, count);
+	return 0;
+}
+
+static void report_partitions(struct report *r, const struct policy *policy)
+{
+	static const struct report_column columns[] = {
+		{.key = "name", .title = "partition", .type = REPORT_STRING},
+		{.key = "pkey", .title = "P_Key", .type = REPORT_STRING},
+		{.key = "sl", .title = "SL", .type = REPORT_NUMBER},
+		{.key = "ipoib", .title = "IPoIB", .type = REPORT_BOOL},
+	};
+
+	report_table(r, "partitions", "partitions", columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < policy->partition_count; i++) {
+		const struct policy_partition *p = &policy->partitions[i];
+		char pkey[16];
+
+		snprintf(pkey, sizeof(pkey), "0x%04x", p->pkey);
+		report_cell_string(r, p->name);
+		report_cell_string(r, pkey);
+		if (p->sl_mark.line)
+			report_cell_number(r, p->sl);
+		else
+			report_cell_none(r);
+		report_cell_bool(r, p->ipoib);
 		report_row_end(r);
 	}
 	report_table_end(r);
 }
 
-enum ibqos_exit cmd_lint(struct ibqos_ctx *ctx, int argc, char **argv)
+static void report_suggestions(struct cmd_session *s, const struct policy *policy)
 {
-	struct policy *policy = NULL;
-	struct cmd_options options;
-	struct cmd_session s;
+	static const struct report_column columns[] = {
+		{.key = "class", .title = "class", .type = REPORT_STRING},
+		{.key = "sl", .title = "SL to use", .type = REPORT_NUMBER},
+		{.key = "why", .title = "why", .type = REPORT_STRING},
+	};
+	char who[POLICY_SL_TEXT];
+	unsigned sl[QOS_SLS];
+	int error = policy_suggest_sls(policy, sl);
+
+	if (error != 0) {
+		session_fail(s, "cannot propose SLs: %s",
+			     error == -ENOSPC ? "there are more classes than SLs" : strerror(-error));
+		return;
+	}
+	report_table(s->report, "suggested_sls", "SLs for classes without one", columns,
+		     sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < policy->class_count; i++) {
+		const struct policy_class *c = &policy->classes[i];
+
+		if (c->sl_mark.line)
+			continue;
+		report_cell_string(s->report, c->name);
+		report_cell_number(s->report, sl[i]);
+		if (c->is_default && sl[i] == 0)
+			report_cell_string(s->report, "the default class has what chooses no SL, and that has SL 0");
+		else if (policy_sl_self_chosen(policy, sl[i], who))
+			report_cell_string(s->report, "free, but taken by other programs: no better one is left");
+		else
+			report_cell_string(s->report, "free, and no library is known to choose it by itself");
+		report_row_end(s->report);
+	}
+	report_table_end(s->report);
+	report_string(s->report, "suggestion_limits", "not known",
+		      "whether adaptive routing is on for these SLs (the subnet manager's AR SL mask): a training class needs it");
+}
+
+static void report_policy(struct cmd_session *s, const struct policy *policy, bool suggest)
+{
 	int error;
 
-	cmd_defaults(&options, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
-	if (!session_begin(&s, ctx, &options))
-		return IBQOS_EXIT_UNKNOWN;
-	report_string(s.report, "policy", NULL, options.argument[0]);
-	error = policy_read(options.argument[0], &s.findings, &policy);
+	report_string(s->report, "name", policy->name ? "name" : NULL, policy->name);
+	report_classes(s->report, policy);
+	error = report_rules(s->report, policy);
 	if (error != 0)
-		session_fail(&s, "cannot read policy %s: %s", options.argument[0], strerror(-error));
-	if (error == 0 && policy) {
-		report_string(s.report, "name", policy->name ? "name" : NULL, policy->name);
-		report_policy(s.report, policy);
-	}
+		session_fail(s, "cannot list the rules: %s", strerror(-error));
+	if (policy->partition_count)
+		report_partitions(s->report, policy);
+	if (suggest)
+		report_suggestions(s, policy);
+}
+
+/* --schema and --manual: no report, no policy. */
+static enum ibqos_exit describe(struct ibqos_ctx *ctx, const struct lint_options *options)
+{
+	int error = options->describe(stdout);
+
+	if (error == 0 && fflush(stdout) != 0)
+		error = -errno;
+	if (error == 0)
+		return IBQOS_EXIT_CLEAN;
+	ctx_error(ctx, "cannot write standard output: %s", strerror(-error));
+	return IBQOS_EXIT_UNKNOWN;
+}
+
+enum ibqos_exit cmd_lint(struct ibqos_ctx *ctx, int argc, char **argv)
+{
+	struct lint_options options = {0};
+	struct policy *policy = NULL;
+	struct cmd_session s;
+	const char *path;
+	int error;
+
+	cmd_defaults(&options.common, ctx);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	if (options.describe)
+		return describe(ctx, &options);
+	if (!session_begin(&s, ctx, &options.common))
+		return IBQOS_EXIT_UNKNOWN;
+	path = options.common.argument[0];
+	report_string(s.report, "policy", NULL, path);
+	error = options.suggest_sl ? policy_read_draft(path, &s.findings, &policy)
+				   : policy_read(path, &s.findings, &policy);
+	if (error != 0)
+		session_fail(&s, "cannot read policy %s: %s", path, strerror(-error));
+	if (error == 0 && policy)
+		report_policy(&s, policy, options.suggest_sl);
 	policy_free(policy);
 	return session_end(&s);
 }

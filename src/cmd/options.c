@@ -17,17 +17,17 @@ enum {
 	KEY_FORMAT,
 	KEY_OUTPUT,
 	KEY_ALL,
-	KEY_STATE_DIR,
+	KEY_USAGE,
 };
 
 static const struct argp_option fabric_options[] = {
 	{NULL, 0, NULL, 0, "Fabric:", 1},
 	{"Ca", 'C', "CA", 0, "adapter to look from (default: the first with an active port)", 0},
-	{"Port", 'P', "PORT", 0, "its port", 0},
+	{"Port", 'P', "PORT", 0, "port of the adapter to look from", 0},
 	{"timeout", 't', "MS", 0, "wait for an answer (default 1000)", 0},
-	{"retries", KEY_RETRIES, "N", 0, "ask again when there is none (default 3)", 0},
+	{"retries", KEY_RETRIES, "N", 0, "ask again when no answer came (default 3)", 0},
 	{"outstanding_smps", 'o', "N", 0, "MADs on the wire at once (default 16)", 0},
-	{"device-window", KEY_DEVICE_WINDOW, "N", 0, "of these, to one device (default 4)", 0},
+	{"device-window", KEY_DEVICE_WINDOW, "N", 0, "MADs on the wire to one device (default 4)", 0},
 	{"mad-rate", KEY_MAD_RATE, "N", 0, "MADs a second at most; 0: no ceiling (default 20000)", 0},
 	{"directed-route", KEY_DIRECTED, NULL, 0, "ask by directed route even where a LID is known", 0},
 	{"node-name-map", KEY_NODE_NAME_MAP, "FILE", 0, "names of nodes, as for infiniband-diags", 0},
@@ -41,12 +41,12 @@ static const struct argp_option output_options[] = {
 	{"output", KEY_OUTPUT, "FILE", 0, "write there, replacing the file whole, not to standard output", 0},
 	{"all", KEY_ALL, NULL, 0, "name each place of alike findings", 0},
 	{NULL, 0, NULL, 0, "Other:", 3},
-	{"state-dir", KEY_STATE_DIR, "DIR", 0, "where history is kept (default " IBQOS_STATE_DIR ")", 0},
 	{"verbose", 'v', NULL, 0, "more messages", 0},
 	{"debug", 'd', NULL, 0, "debugging messages", 0},
 	{"quiet", 'q', NULL, 0, "errors only", 0},
 	{"version", 'V', NULL, 0, "show the version", 0},
 	{"help", 'h', NULL, 0, "show this help", 0},
+	{"usage", KEY_USAGE, NULL, OPTION_HIDDEN, NULL, 0},
 	{0},
 };
 
@@ -121,9 +121,6 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 	case KEY_ALL:
 		o->all = true;
 		return 0;
-	case KEY_STATE_DIR:
-		o->ctx->state_dir = arg;
-		return 0;
 	case 'v':
 		o->ctx->verbosity++;
 		return 0;
@@ -136,6 +133,9 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 	case 'V':
 		printf("ibqos %s\n", IBQOS_VERSION);
 		exit(fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN);
+	case KEY_USAGE:
+		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;

@@ -16,7 +16,11 @@ bool cmd_compile(struct cmd_session *s, const char *path, unsigned flags, struct
 		session_fail(s, "cannot read policy %s: %s", path, strerror(-error));
 		return false;
 	}
-	if (!out->policy || !session_discover(s))
+	if (!out->policy)
+		return false;
+	/* Notes on the file are for lint: here they would only hide what matters. */
+	finding_list_drop(&s->findings, FINDING_NOTE);
+	if (!session_discover(s))
 		return false;
 	error = plan_make(out->policy, s->fabric, flags, &s->findings, &out->plan);
 	if (error != 0) {

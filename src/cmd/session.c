@@ -4,8 +4,27 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd.h"
+
+/* A device or pipe cannot be replaced: written as it is. */
+static int write_output(const char *path, const char *text, size_t size)
+{
+	struct stat st;
+	FILE *to;
+	int error;
+
+	if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+		return file_replace(path, text, size, 0644);
+	to = fopen(path, "we");
+	if (!to)
+		return -errno;
+	error = fwrite(text, 1, size, to) == size ? 0 : -EIO;
+	if (fclose(to) != 0)
+		error = -errno;
+	return error;
+}
 
 bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cmd_options *options)
 {
@@ -88,7 +107,7 @@ enum ibqos_exit session_end(struct cmd_session *s)
 
 		error = error ? error : unfinished;
 		if (error == 0)
-			error = file_replace(s->options->output, s->buffer, s->buffer_size, 0644);
+			error = write_output(s->options->output, s->buffer, s->buffer_size);
 		free(s->buffer);
 	}
 	if (error != 0) {

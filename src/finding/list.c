@@ -86,6 +86,19 @@ void finding_list_sort(struct finding_list *list)
 		qsort(list->items, list->count, sizeof(*list->items), compare_findings);
 }
 
+void finding_list_drop(struct finding_list *list, enum finding_severity severity)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->items[i].severity == severity)
+			clear_strings(&list->items[i]);
+		else
+			list->items[kept++] = list->items[i];
+	}
+	list->count = kept;
+}
+
 size_t finding_count(const struct finding_list *list, enum finding_severity severity)
 {
 	size_t count = 0;

@@ -36,6 +36,18 @@ bool plan_check_tables(const struct plan *plan, const struct fabric *fabric, str
  * OpenSM's files: reads the old ones, writes the new ones' text. Refuses (*refused) a routing
  * engine that owns the SLs, and a qos-policy file that OpenSM does not read.
  */
-int plan_files(const struct policy *policy, struct plan *plan, struct finding_list *findings, bool *refused);
+int plan_files(const struct policy *policy, const struct fabric *fabric, struct plan *plan,
+	       struct finding_list *findings, bool *refused);
+
+/* The text of the qos-policy file, its groups resolved in the fabric; what is odd about them as findings. */
+int plan_rules(const struct policy *policy, const struct fabric *fabric, struct plan *plan,
+	       struct finding_list *findings);
+
+/* As plan_tables(), with a given VLHighLimit unless it is POLICY_NO_LIMIT. */
+int plan_tables_limited(const struct policy *policy, const unsigned *vl_of_class, unsigned cap, unsigned mtu,
+			int high_limit, struct qos_tables *tables);
+/* Ports that run fewer VLs than the policy's `vls` says, as critical findings. False if there are any. */
+bool plan_check_expected_vls(const struct policy *policy, const struct fabric *fabric, const struct plan *plan,
+			     struct finding_list *findings);
 
 #endif

@@ -10,7 +10,6 @@
 
 #include "plan.h"
 
-#define DEFAULT_LEVEL "default" /* the name that OpenSM falls back to (osm_qos_policy.c) */
 #define NO_VALUE "(null)"       /* how OpenSM writes, and reads, a string that is not set */
 
 /* Reads a file that may be missing: *text is NULL then. */
@@ -130,81 +129,8 @@ static int choose_rules(const struct policy *policy, const struct opensm_conf *c
 	return plan->rules_path ? 0 : -ENOMEM;
 }
 
-/* --- the new files --- */
-
-static bool name_taken(char *const *names, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (names[i] && strcasecmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
-/* A class's name as OpenSM's parser takes it, case-blind unique; NULL: out of memory. */
-static char *level_name(const char *class_name, char *const *names, size_t count)
-{
-	char *base = strdup(class_name), *name = NULL;
-
-	if (!base)
-		return NULL;
-	for (char *c = base; *c; c++)
-		if (*c == '-')
-			*c = '_';
-	if (!name_taken(names, count, base))
-		return base;
-	for (unsigned n = 2;; n++) {
-		if (asprintf(&name, "%s_%u", base, n) < 0) {
-			name = NULL;
-			break;
-		}
-		if (!name_taken(names, count, name))
-			break;
-		free(name);
-	}
-	free(base);
-	return name;
-}
-
-/*
- * One level a class, and for each traffic class a rule that has rdma_cm programs of that type of
- * service in the same SL. OpenSM takes the first rule that matches, else the level "default"; as
- * traffic classes are unique no rule hides another, and one for the default class does no harm.
- */
-static int make_rules(const struct policy *policy, struct plan *plan)
-{
-	size_t count = policy->class_count, rule_count = 0;
-	char **names = calloc(count, sizeof(*names));
-	struct opensm_level *levels = calloc(count, sizeof(*levels));
-	struct opensm_rule *rules = calloc(count, sizeof(*rules));
-	int ret = -ENOMEM;
-
-	if (!names || !levels || !rules)
-		goto out;
-	names[policy->default_class] = strdup(DEFAULT_LEVEL);
-	if (!names[policy->default_class])
-		goto out;
-	for (size_t i = 0; i < count; i++) {
-		const struct policy_class *class = &policy->classes[i];
-
-		if (i != policy->default_class)
-			names[i] = level_name(class->name, names, count);
-		if (!names[i])
-			goto out;
-		levels[i] = (struct opensm_level){.name = names[i], .sl = class->sl};
-		if (class->nccl_ib_tc != POLICY_NO_TC)
-			rules[rule_count++] = (struct opensm_rule){names[i], (unsigned)class->nccl_ib_tc};
-	}
-	ret = opensm_policy_render(levels, count, rules, rule_count, &plan->rules_new, &plan->rules_new_size);
-out:
-	for (size_t i = 0; names && i < count; i++)
-		free(names[i]);
-	free(names);
-	free(levels);
-	free(rules);
-	return ret;
-}
-
-int plan_files(const struct policy *policy, struct plan *plan, struct finding_list *findings, bool *refused)
+int plan_files(const struct policy *policy, const struct fabric *fabric, struct plan *plan,
+	       struct finding_list *findings, bool *refused)
 {
 	struct opensm_conf *conf = NULL;
 	int ret;
@@ -233,7 +159,7 @@ int plan_files(const struct policy *policy, struct plan *plan, struct finding_li
 	if (!ret)
 		ret = opensm_conf_render(conf, &plan->conf_new, &plan->conf_new_size);
 	if (!ret)
-		ret = make_rules(policy, plan);
+		ret = plan_rules(policy, fabric, plan, findings);
 out:
 	opensm_conf_free(conf);
 	return ret;

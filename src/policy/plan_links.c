@@ -160,7 +160,8 @@ static void tell_vls(struct finding *f, const struct fabric_port *port)
 
 struct vls_check {
 	struct blame blame;
-	size_t classes;
+	size_t needed;	  /* VLs that must be there */
+	const char *why;
 };
 
 static void check_port_vls(void *arg, uint32_t port, bool special)
@@ -169,13 +170,13 @@ static void check_port_vls(void *arg, uint32_t port, bool special)
 	const struct fabric_port *p = &check->blame.fabric->ports[port];
 	struct finding *f;
 
-	if (special || port_vls(p) >= check->classes)
+	if (special || port_vls(p) >= check->needed)
 		return;
 	f = blame_port(&check->blame, port);
 	if (!f)
 		return;
 	finding_set(&f->what, "OperationalVLs");
-	finding_set(&f->wanted, "%zu VLs, one a class", check->classes);
+	finding_set(&f->wanted, "%zu VLs%s", check->needed, check->why);
 	finding_set(&f->got, "%u", port_vls(p));
 	tell_vls(f, p);
 }
@@ -184,11 +185,34 @@ bool plan_check_vls(const struct policy *policy, const struct fabric *fabric, st
 {
 	struct vls_check check = {
 		.blame = {findings, fabric, FINDING_PLAN_TOO_MANY_CLASSES, 0},
-		.classes = policy->class_count,
+		.needed = policy->class_count,
+		.why = ", one a class",
 	};
 
 	each_port(fabric, check_port_vls, &check);
 	blame_end(&check.blame);
+	return check.blame.count == 0;
+}
+
+bool plan_check_expected_vls(const struct policy *policy, const struct fabric *fabric, const struct plan *plan,
+			     struct finding_list *findings)
+{
+	struct vls_check check = {
+		.blame = {findings, fabric, FINDING_PLAN_VLS_FEWER, 0},
+		.needed = policy->vls,
+		.why = "",
+	};
+	struct finding *f;
+
+	each_port(fabric, check_port_vls, &check);
+	blame_end(&check.blame);
+	if (policy->vls && plan->vls > policy->vls) {
+		f = finding_add(findings, FINDING_PLAN_VLS_MORE);
+		finding_at(f, policy->path, policy->vls_mark.line, policy->vls_mark.column);
+		finding_set(&f->what, "vls");
+		finding_set(&f->wanted, "%u", policy->vls);
+		finding_set(&f->got, "%u", plan->vls);
+	}
 	return check.blame.count == 0;
 }
 

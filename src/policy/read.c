@@ -8,107 +8,6 @@
 
 #include "read.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-static int set_text(char **member, const char *text)
-{
-	*member = strdup(text);
-	return *member ? 0 : -ENOMEM;
-}
-
-/* --- a class --- */
-
-static int set_name(struct policy_reader *in, void *target, const struct key_value *value)
-{
-	struct policy_class *class = target;
-
-	(void)in;
-	class->mark = value->node->mark;
-	return set_text(&class->name, value->node->text);
-}
-
-static int set_sl(struct policy_reader *in, void *target, const struct key_value *value)
-{
-	struct policy_class *class = target;
-
-	(void)in;
-	class->sl = value->number;
-	class->sl_mark = value->node->mark;
-	return 0;
-}
-
-static int set_tc(struct policy_reader *in, void *target, const struct key_value *value)
-{
-	struct policy_class *class = target;
-
-	(void)in;
-	class->nccl_ib_tc = (int)value->number;
-	class->tc_mark = value->node->mark;
-	return 0;
-}
-
-static int set_share(struct policy_reader *in, void *target, const struct key_value *value)
-{
-	struct policy_class *class = target;
-
-	(void)in;
-	class->share = value->percent;
-	class->share_mark = value->node->mark;
-	return 0;
-}
-
-static int set_priority(struct policy_reader *in, void *target, const struct key_value *value)
-{
-	struct policy_class *class = target;
-
-	(void)in;
-	class->priority = value->number == 0 ? POLICY_PRIORITY_NORMAL : POLICY_PRIORITY_HIGH;
-	return 0;
-}
-
-static int set_default(struct policy_reader *in, void *target, const struct key_value *value)
-{
-	struct policy_class *class = target;
-
-	(void)in;
-	class->is_default = value->number != 0;
-	return 0;
-}
-
-static const char *const priorities[] = {"normal", "high", NULL};
-
-static const struct key_row class_keys[] = {
-	{.name = "name",
-	 .type = VALUE_NAME,
-	 .required = true,
-	 .set = set_name,
-	 .wanted = "a letter, then letters, digits, '_' or '-', 64 at most"},
-	{.name = "sl",
-	 .type = VALUE_INTEGER,
-	 .required = true,
-	 .min = 0,
-	 .max = QOS_SLS - 1,
-	 .set = set_sl,
-	 .wanted = "a whole number 0-15"},
-	{.name = "nccl_ib_tc",
-	 .type = VALUE_INTEGER,
-	 .min = 0,
-	 .max = 255,
-	 .set = set_tc,
-	 .wanted = "a whole number 0-255"},
-	{.name = "share",
-	 .type = VALUE_PERCENT,
-	 .required = true,
-	 .set = set_share,
-	 .wanted = "a percentage above 0 up to 100"},
-	{.name = "priority",
-	 .type = VALUE_CHOICE,
-	 .choices = priorities,
-	 .set = set_priority,
-	 .wanted = "normal or high"},
-	{.name = "default", .type = VALUE_BOOLEAN, .set = set_default, .wanted = "true or false"},
-};
-
 /* --- the whole --- */
 
 struct reading {
@@ -118,7 +17,7 @@ struct reading {
 static int set_policy_name(struct policy_reader *in, void *target, const struct key_value *value)
 {
 	(void)target;
-	return set_text(&in->policy->name, value->node->text);
+	return text_set(&in->policy->name, value->node->text);
 }
 
 static int set_version(struct policy_reader *in, void *target, const struct key_value *value)
@@ -129,52 +28,41 @@ static int set_version(struct policy_reader *in, void *target, const struct key_
 	return 0;
 }
 
-static int add_class(struct policy_reader *in, const struct tree_node *node)
+static void *add_class(struct policy_reader *in, void *target, struct policy_mark mark)
 {
-	struct policy_class *class = &in->policy->classes[in->policy->class_count];
+	struct policy_class *class = &in->policy->classes[in->policy->class_count++];
 
-	if (node->kind != NODE_MAPPING) {
-		struct finding *f;
-
-		if (node->refused)
-			return 0;
-		f = read_finding(in, FINDING_POLICY_TYPE, node->mark);
-		finding_set(&f->what, "class");
-		finding_set(&f->wanted, "keys and values: name, sl, share, …");
-		if (node->kind == NODE_SEQUENCE)
-			finding_set(&f->got, "a list");
-		else
-			read_quote(&f->got, node->text[0] ? node->text : "nothing");
-		return 0;
-	}
-	in->policy->class_count++;
+	(void)target;
 	class->nccl_ib_tc = POLICY_NO_TC;
-	class->mark = node->mark;
-	return read_keys(in, node, class_keys, COUNT(class_keys), class);
+	class->mark = mark;
+	return class;
 }
 
 static int set_classes(struct policy_reader *in, void *target, const struct key_value *value)
 {
-	const struct tree_node *node = value->node->first;
 	struct reading *reading = target;
-	int r = 0;
 
 	/* more classes than SLs cannot be: no need to look at the rest of a file gone wrong */
 	in->policy->classes = calloc(QOS_SLS, sizeof(*in->policy->classes));
 	if (!in->policy->classes)
 		return -ENOMEM;
 	reading->classes_mark = value->node->mark;
-	for (; r == 0 && node && in->policy->class_count < QOS_SLS; node = node->next)
-		r = add_class(in, node);
-	if (r == 0 && (node || (!value->node->first && !value->node->open))) {
-		struct finding *f =
-			read_finding(in, FINDING_POLICY_RANGE, node ? node->mark : value->node->mark);
+	return read_list(in, value->node, &class_key_table, QOS_SLS, add_class, target);
+}
 
-		finding_set(&f->what, "key 'classes'");
-		finding_set(&f->wanted, "1 to 16 classes, since there are 16 SLs");
-		finding_set(&f->got, "%s", node ? "a 17th class" : "none");
+static int set_vls(struct policy_reader *in, void *target, const struct key_value *value)
+{
+	(void)target;
+	in->policy->vls = value->number;
+	in->policy->vls_mark = value->node->mark;
+	if (qos_code_of_vls(value->number) == 0) {
+		struct finding *f = read_finding(in, FINDING_POLICY_RANGE, value->node->mark);
+
+		finding_set(&f->what, "key 'vls'");
+		finding_set(&f->wanted, "1, 2, 4, 8 or 15");
+		finding_set(&f->got, "%u", value->number);
 	}
-	return r;
+	return 0;
 }
 
 static int set_unused(struct policy_reader *in, void *target, const struct key_value *value)
@@ -188,61 +76,113 @@ static int set_unused(struct policy_reader *in, void *target, const struct key_v
 static int set_config(struct policy_reader *in, void *target, const struct key_value *value)
 {
 	(void)target;
-	return set_text(&in->policy->opensm_config, value->node->text);
+	return text_set(&in->policy->opensm_config, value->node->text);
 }
 
 static int set_qos_policy(struct policy_reader *in, void *target, const struct key_value *value)
 {
 	(void)target;
-	return set_text(&in->policy->opensm_qos_policy, value->node->text);
+	return text_set(&in->policy->opensm_qos_policy, value->node->text);
 }
 
 static int set_log(struct policy_reader *in, void *target, const struct key_value *value)
 {
 	(void)target;
-	return set_text(&in->policy->opensm_log, value->node->text);
+	return text_set(&in->policy->opensm_log, value->node->text);
 }
 
-static const struct key_row opensm_keys[] = {
-	{.name = "config", .type = VALUE_PATH, .set = set_config, .wanted = "an absolute path"},
-	{.name = "qos_policy", .type = VALUE_PATH, .set = set_qos_policy, .wanted = "an absolute path"},
-	{.name = "log", .type = VALUE_PATH, .set = set_log, .wanted = "an absolute path"},
+static const struct key_row opensm_rows[] = {
+	{.name = "config",
+	 .type = VALUE_PATH,
+	 .set = set_config,
+	 .wanted = "an absolute path",
+	 .doc = "The config that OpenSM was started with. Default: /etc/opensm/opensm.conf."},
+	{.name = "qos_policy",
+	 .type = VALUE_PATH,
+	 .set = set_qos_policy,
+	 .wanted = "an absolute path",
+	 .doc = "Its qos-policy file. Default: what that config says."},
+	{.name = "log",
+	 .type = VALUE_PATH,
+	 .set = set_log,
+	 .wanted = "an absolute path",
+	 .doc = "Its log file. Default: what the running OpenSM says."},
 };
+static const struct key_table opensm_key_table = KEY_TABLE("opensm", opensm_rows);
 
 static int set_opensm(struct policy_reader *in, void *target, const struct key_value *value)
 {
-	return read_keys(in, value->node, opensm_keys, COUNT(opensm_keys), target);
+	return read_keys(in, value->node, &opensm_key_table, target);
 }
 
 static const char *const unused_choices[] = {"default", "drop", NULL};
 
-static const struct key_row policy_keys[] = {
+static const struct key_row policy_rows[] = {
 	{.name = "version",
 	 .type = VALUE_INTEGER,
 	 .required = true,
 	 .min = 1,
 	 .max = 1,
 	 .set = set_version,
-	 .wanted = "1, the version of policy files that this ibqos reads"},
+	 .wanted = "1, the version of policy files that this ibqos reads",
+	 .doc = "1, the version of the language."},
 	{.name = "name",
 	 .type = VALUE_NAME,
 	 .set = set_policy_name,
-	 .wanted = "a letter, then letters, digits, '_' or '-', 64 at most"},
+	 .wanted = "a letter, then letters, digits, '_' or '-', 64 at most",
+	 .doc = "What the policy is called."},
 	{.name = "classes",
 	 .type = VALUE_LIST,
 	 .required = true,
+	 .keys = &class_key_table,
 	 .set = set_classes,
-	 .wanted = "a list of classes"},
+	 .wanted = "a list of classes",
+	 .doc = "Which traffic matters, 1 to 16 classes. Each gets a virtual lane of its own, so there may be no more "
+		"than the links run."},
 	{.name = "unused_sls",
 	 .type = VALUE_CHOICE,
 	 .choices = unused_choices,
 	 .set = set_unused,
-	 .wanted = "default or drop"},
+	 .wanted = "default or drop",
+	 .doc = "Where SLs go that no class has: to the ``default`` class, or nowhere. ``drop`` needs ``--allow-drop``, "
+		"since libraries choose SLs by themselves; SL 0 is never dropped. Default: default."},
+	{.name = "vls",
+	 .type = VALUE_INTEGER,
+	 .min = 1,
+	 .max = QOS_DATA_VLS,
+	 .set = set_vls,
+	 .wanted = "1, 2, 4, 8 or 15",
+	 .doc = "How many data VLs the links are expected to run. A plan is refused where they run fewer, and says so "
+		"where all run more. Default: whatever they run."},
+	{.name = "groups",
+	 .type = VALUE_NAMED,
+	 .keys = &group_key_table,
+	 .set = set_groups,
+	 .wanted = "names of groups, each with a list of group items",
+	 .doc = "Sets of ports for ``source`` and ``destination``, by name. Of one item all keys must hold; the items are "
+		"alternatives. Groups become the port GUIDs that the fabric has when the plan is made: plan and apply "
+		"again when nodes come or change their adapters."},
+	{.name = "partitions",
+	 .type = VALUE_LIST,
+	 .keys = &partition_key_table,
+	 .set = set_partitions,
+	 .wanted = "a list of partitions",
+	 .doc = "Partitions as OpenSM's partitions.conf has them, for matches to name and for checks. ibqos does not "
+		"write that file: an error in it takes every partition but the default one away."},
+	{.name = "overrides",
+	 .type = VALUE_MAPPING,
+	 .keys = &overrides_key_table,
+	 .set = set_overrides,
+	 .wanted = "keys and values: ca, swe, rtr",
+	 .doc = "What one kind of port has otherwise."},
 	{.name = "opensm",
 	 .type = VALUE_MAPPING,
+	 .keys = &opensm_key_table,
 	 .set = set_opensm,
-	 .wanted = "keys and values: config, qos_policy, log"},
+	 .wanted = "keys and values: config, qos_policy, log",
+	 .doc = "The OpenSM that is to program it."},
 };
+const struct key_table policy_key_table = KEY_TABLE("policy", policy_rows);
 
 static int read_root(struct policy_reader *in, const struct tree_node *root, bool whole)
 {
@@ -257,15 +197,14 @@ static int read_root(struct policy_reader *in, const struct tree_node *root, boo
 		f = read_finding(in, FINDING_POLICY_TYPE, root->mark);
 		finding_set(&f->what, "policy");
 		finding_set(&f->wanted, "keys and values: version, classes, …");
-		if (root->kind == NODE_SEQUENCE)
-			finding_set(&f->got, "a list");
-		else
-			read_quote(&f->got, root->text[0] ? root->text : "nothing");
+		read_set_got(&f->got, root);
 		return 0;
 	}
-	r = read_keys(in, root, policy_keys, COUNT(policy_keys), &reading);
+	r = read_keys(in, root, &policy_key_table, &reading);
 	if (r == 0 && reading.classes_mark.line)
 		read_check(in, whole, reading.classes_mark);
+	if (r == 0)
+		read_check_parts(in);
 	return r;
 }
 
@@ -283,10 +222,10 @@ static size_t criticals(const struct finding_list *findings)
 	return finding_count(findings, FINDING_CRITICAL);
 }
 
-int policy_parse(const char *path, const char *text, size_t size, struct finding_list *findings,
+static int parse(const char *path, const char *text, size_t size, bool draft, struct finding_list *findings,
 		 struct policy **policy)
 {
-	struct policy_reader in = {.path = path, .findings = findings};
+	struct policy_reader in = {.path = path, .findings = findings, .draft = draft};
 	size_t before = criticals(findings);
 	struct tree_node *root = NULL;
 	bool whole;
@@ -307,7 +246,9 @@ int policy_parse(const char *path, const char *text, size_t size, struct finding
 		r = read_root(&in, root, whole);
 	tree_free(root);
 	if (r == 0 && !in.policy->opensm_config)
-		r = set_text(&in.policy->opensm_config, OPENSM_CONFIG);
+		r = text_set(&in.policy->opensm_config, OPENSM_CONFIG);
+	if (r == 0 && criticals(findings) == before)
+		r = read_check_rules(&in);
 	if (r == 0 && findings->lost)
 		r = -ENOMEM;
 	if (r < 0 || criticals(findings) > before)
@@ -317,7 +258,13 @@ int policy_parse(const char *path, const char *text, size_t size, struct finding
 	return r;
 }
 
-int policy_read(const char *path, struct finding_list *findings, struct policy **policy)
+int policy_parse(const char *path, const char *text, size_t size, struct finding_list *findings,
+		 struct policy **policy)
+{
+	return parse(path, text, size, false, findings, policy);
+}
+
+static int read_file(const char *path, bool draft, struct finding_list *findings, struct policy **policy)
 {
 	char *text;
 	size_t size;
@@ -327,9 +274,19 @@ int policy_read(const char *path, struct finding_list *findings, struct policy *
 	r = file_read(path, &text, &size);
 	if (r < 0)
 		return r;
-	r = policy_parse(path, text, size, findings, policy);
+	r = parse(path, text, size, draft, findings, policy);
 	free(text);
 	return r;
+}
+
+int policy_read(const char *path, struct finding_list *findings, struct policy **policy)
+{
+	return read_file(path, false, findings, policy);
+}
+
+int policy_read_draft(const char *path, struct finding_list *findings, struct policy **policy)
+{
+	return read_file(path, true, findings, policy);
 }
 
 void policy_free(struct policy *policy)
@@ -337,8 +294,9 @@ void policy_free(struct policy *policy)
 	if (!policy)
 		return;
 	for (size_t i = 0; i < policy->class_count; i++)
-		free(policy->classes[i].name);
+		class_clear(&policy->classes[i]);
 	free(policy->classes);
+	parts_clear(policy);
 	free(policy->path);
 	free(policy->name);
 	free(policy->opensm_config);

@@ -15,27 +15,22 @@ static bool same_sl(const struct policy_class *a, const struct policy_class *b)
 	return a->sl_mark.line && b->sl_mark.line && a->sl == b->sl;
 }
 
-static bool same_tc(const struct policy_class *a, const struct policy_class *b)
-{
-	return a->nccl_ib_tc != POLICY_NO_TC && a->nccl_ib_tc == b->nccl_ib_tc;
-}
-
 static bool same_name(const struct policy_class *a, const struct policy_class *b)
 {
 	return a->name && b->name && strcmp(a->name, b->name) == 0;
 }
 
 /* What no two classes may share. */
-static const struct unique {
+struct unique {
 	enum finding_code code;
 	const char *key;
 	bool (*same)(const struct policy_class *a, const struct policy_class *b);
 	size_t mark; /* offset of the value's mark in a class */
-} uniques[] = {
-	{FINDING_POLICY_SL_CLASH, "sl", same_sl, offsetof(struct policy_class, sl_mark)},
-	{FINDING_POLICY_TC_CLASH, "nccl_ib_tc", same_tc, offsetof(struct policy_class, tc_mark)},
-	{FINDING_POLICY_NAME_CLASH, "name", same_name, offsetof(struct policy_class, mark)},
 };
+static const struct unique unique_sl = {FINDING_POLICY_SL_CLASH, "sl", same_sl,
+					offsetof(struct policy_class, sl_mark)};
+static const struct unique unique_name = {FINDING_POLICY_NAME_CLASH, "name", same_name,
+					  offsetof(struct policy_class, mark)};
 
 static struct policy_mark mark_at(const struct policy_class *class, size_t offset)
 {
@@ -62,8 +57,6 @@ static void check_unique(struct policy_reader *in, const struct unique *unique)
 		finding_set(&f->what, "key '%s'", unique->key);
 		if (unique->same == same_sl)
 			finding_set(&f->got, "%u", class->sl);
-		else if (unique->same == same_tc)
-			finding_set(&f->got, "%d", class->nccl_ib_tc);
 		else
 			read_quote(&f->got, class->name);
 		finding_set(&f->detail, "class '%s' has it in line %u", first->name ? first->name : "?",
@@ -71,19 +64,61 @@ static void check_unique(struct policy_reader *in, const struct unique *unique)
 	}
 }
 
-static void check_ecn(struct policy_reader *in)
+/* The nth traffic class of a class. False: it has no more. */
+static bool nth_tc(const struct policy_class *class, size_t n, unsigned *tc, struct policy_mark *mark)
+{
+	if (class->nccl_ib_tc == POLICY_NO_TC || n > class->more_tcs.count)
+		return false;
+	*tc = n == 0 ? (unsigned)class->nccl_ib_tc : (unsigned)class->more_tcs.items[n - 1].low;
+	*mark = n == 0 ? class->tc_mark : class->more_tcs.items[n - 1].mark;
+	return true;
+}
+
+/* Each traffic class against the first class before that has it too. */
+static void check_tc_clash(struct policy_reader *in, size_t class, unsigned tc, struct policy_mark mark)
+{
+	for (size_t i = 0; i < class; i++) {
+		const struct policy_class *first = &in->policy->classes[i];
+		struct policy_mark first_mark;
+		unsigned first_tc;
+
+		for (size_t n = 0; nth_tc(first, n, &first_tc, &first_mark); n++) {
+			struct finding *f;
+
+			if (first_tc != tc)
+				continue;
+			f = read_finding(in, FINDING_POLICY_TC_CLASH, mark);
+			finding_set(&f->what, "key 'nccl_ib_tc'");
+			finding_set(&f->got, "%u", tc);
+			finding_set(&f->detail, "class '%s' has it in line %u", first->name ? first->name : "?",
+				    first_mark.line);
+			return;
+		}
+	}
+}
+
+static void check_ecn(struct policy_reader *in, size_t class, unsigned tc, struct policy_mark mark)
+{
+	struct finding *f;
+
+	(void)class;
+	if (!(tc & ECN_BITS))
+		return;
+	f = read_finding(in, FINDING_POLICY_TC_ECN, mark);
+	finding_set(&f->what, "key 'nccl_ib_tc'");
+	finding_set(&f->got, "%u", tc);
+	finding_set(&f->detail, "DSCP %u, ECN %u", tc >> 2, tc & ECN_BITS);
+}
+
+static void each_tc(struct policy_reader *in,
+		    void (*check)(struct policy_reader *in, size_t class, unsigned tc, struct policy_mark mark))
 {
 	for (size_t i = 0; i < in->policy->class_count; i++) {
-		const struct policy_class *class = &in->policy->classes[i];
-		struct finding *f;
+		struct policy_mark mark;
+		unsigned tc;
 
-		if (class->nccl_ib_tc == POLICY_NO_TC || !(class->nccl_ib_tc & ECN_BITS))
-			continue;
-		f = read_finding(in, FINDING_POLICY_TC_ECN, class->tc_mark);
-		finding_set(&f->what, "key 'nccl_ib_tc'");
-		finding_set(&f->got, "%d", class->nccl_ib_tc);
-		finding_set(&f->detail, "DSCP %d, ECN %d", class->nccl_ib_tc >> 2,
-			    class->nccl_ib_tc & ECN_BITS);
+		for (size_t n = 0; nth_tc(&in->policy->classes[i], n, &tc, &mark); n++)
+			check(in, i, tc, mark);
 	}
 }
 
@@ -140,9 +175,10 @@ static void check_default(struct policy_reader *in, bool whole, struct policy_ma
 
 void read_check(struct policy_reader *in, bool whole, struct policy_mark classes_mark)
 {
-	for (size_t i = 0; i < sizeof(uniques) / sizeof(*uniques); i++)
-		check_unique(in, &uniques[i]);
-	check_ecn(in);
+	check_unique(in, &unique_sl);
+	each_tc(in, check_tc_clash);
+	check_unique(in, &unique_name);
+	each_tc(in, check_ecn);
 	check_shares(in, whole);
 	check_default(in, whole, classes_mark);
 }

@@ -4,17 +4,14 @@
  * wrong type or out of range, all reported, none guessed at.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "read.h"
 
 #define QUOTE_MAX 60 /* bytes of a foreign text shown in a finding */
 #define TYPO_MAX 2   /* letters wrong, doubled, missing or swapped in what is still taken for a typing slip */
 #define TYPO_LENGTH 32
-#define PERCENT_DIGITS 15 /* a double holds them all exactly */
 
 struct finding *read_finding(struct policy_reader *in, enum finding_code code, struct policy_mark mark)
 {
@@ -31,130 +28,6 @@ void read_quote(char **member, const char *text)
 	clean = text_utf8(text, shown);
 	finding_set(member, "%s%s", clean ? clean : "", shown < length ? "…" : "");
 	free(clean);
-}
-
-/* --- values --- */
-
-enum verdict { GOOD, WRONG_TYPE, OUT_OF_RANGE };
-
-/* Decimal, no leading zeros, no sign but '-', which is then out of range: nothing else looks like one value
- * only. */
-static enum verdict read_integer(const struct tree_node *node, unsigned min, unsigned max, unsigned *number)
-{
-	const char *digits = node->text + (node->text[0] == '-');
-	size_t length = strspn(digits, "0123456789");
-	uint64_t value;
-
-	if (!node->plain || length == 0 || digits[length] || (digits[0] == '0' && length > 1))
-		return WRONG_TYPE;
-	if (digits != node->text || text_to_u64(digits, max, &value) < 0 || value < min)
-		return OUT_OF_RANGE;
-	*number = (unsigned)value;
-	return GOOD;
-}
-
-/*
- * "70%", "12.5%", "70". Not by strtod(), which knows other forms and a locale's decimal comma; the
- * quotient of two exact numbers is the double nearest to what was written.
- */
-static enum verdict read_percent(const struct tree_node *node, double *percent)
-{
-	const char *text = node->text + (node->text[0] == '-');
-	size_t whole = strspn(text, "0123456789"), fraction = 0;
-	uint64_t digits = 0, scale = 1;
-	const char *end = text + whole;
-
-	if (*end == '.') {
-		fraction = strspn(end + 1, "0123456789");
-		end += 1 + fraction;
-	}
-	if (whole == 0 || (*text == '0' && whole > 1) || (text[whole] == '.' && fraction == 0) ||
-	    (*end != '\0' && strcmp(end, "%") != 0))
-		return WRONG_TYPE;
-	if (text != node->text || whole + fraction > PERCENT_DIGITS)
-		return OUT_OF_RANGE;
-	for (size_t i = 0; i < whole + fraction; i++)
-		digits = digits * 10 + (uint64_t)(text[i < whole ? i : i + 1] - '0');
-	for (size_t i = 0; i < fraction; i++)
-		scale *= 10;
-	*percent = (double)digits / (double)scale;
-	return *percent > 0 && *percent <= 100 ? GOOD : OUT_OF_RANGE;
-}
-
-static enum verdict read_boolean(const struct tree_node *node, unsigned *flag)
-{
-	*flag = strcmp(node->text, "true") == 0;
-	return node->plain && (*flag || strcmp(node->text, "false") == 0) ? GOOD : WRONG_TYPE;
-}
-
-/* True for text of some length: not for the words that YAML takes for something else unless quoted. */
-static bool is_text(const struct tree_node *node)
-{
-	static const char *const words[] = {"~", "null", "true", "false", "yes", "no", "on", "off"};
-
-	for (size_t i = 0; node->plain && i < sizeof(words) / sizeof(*words); i++)
-		if (strcasecmp(node->text, words[i]) == 0)
-			return false;
-	return node->text[0] != '\0';
-}
-
-static enum verdict read_choice(const struct tree_node *node, const char *const *choices, unsigned *choice)
-{
-	for (*choice = 0; choices[*choice]; (*choice)++)
-		if (strcmp(node->text, choices[*choice]) == 0)
-			return GOOD;
-	return is_text(node) ? OUT_OF_RANGE : WRONG_TYPE;
-}
-
-static enum verdict read_name(const struct tree_node *node)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	const char *text = node->text;
-
-	if (!is_text(node))
-		return WRONG_TYPE;
-	if (!strchr(letters, *text) ||
-	    text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			      "0123456789_-")])
-		return OUT_OF_RANGE;
-	return strlen(text) <= POLICY_NAME_MAX ? GOOD : OUT_OF_RANGE;
-}
-
-static enum verdict read_path(const struct tree_node *node)
-{
-	const char *text = node->text;
-
-	if (!is_text(node))
-		return WRONG_TYPE;
-	for (const char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			return OUT_OF_RANGE;
-	return *text == '/' && strlen(text) < PATH_MAX ? GOOD : OUT_OF_RANGE;
-}
-
-static enum verdict read_value(const struct key_row *row, struct key_value *value)
-{
-	const struct tree_node *node = value->node;
-
-	if (row->type == VALUE_MAPPING || row->type == VALUE_LIST)
-		return node->kind == (row->type == VALUE_LIST ? NODE_SEQUENCE : NODE_MAPPING) ? GOOD
-											      : WRONG_TYPE;
-	if (node->kind != NODE_SCALAR)
-		return WRONG_TYPE;
-	switch (row->type) {
-	case VALUE_INTEGER:
-		return read_integer(node, row->min, row->max, &value->number);
-	case VALUE_PERCENT:
-		return read_percent(node, &value->percent);
-	case VALUE_BOOLEAN:
-		return read_boolean(node, &value->number);
-	case VALUE_CHOICE:
-		return read_choice(node, row->choices, &value->number);
-	case VALUE_NAME:
-		return read_name(node);
-	default:
-		return read_path(node);
-	}
 }
 
 /* --- keys --- */
@@ -194,7 +67,7 @@ static unsigned typing_distance(const char *a, const char *b)
 }
 
 /* "one of a, b, c" */
-static void set_key_names(char **member, const struct key_row *rows, size_t count)
+static void set_key_names(char **member, const struct key_table *table)
 {
 	char *text;
 	size_t size;
@@ -202,15 +75,14 @@ static void set_key_names(char **member, const struct key_row *rows, size_t coun
 
 	if (!out)
 		return;
-	for (size_t i = 0; i < count; i++)
-		fprintf(out, "%s%s", i ? ", " : "one of ", rows[i].name);
+	for (size_t i = 0; i < table->count; i++)
+		fprintf(out, "%s%s", i ? ", " : "one of ", table->rows[i].name);
 	if (text_stream_end(out, &text) == 0)
 		finding_set(member, "%s", text);
 	free(text);
 }
 
-static void unknown_key(struct policy_reader *in, const struct tree_node *key, const struct key_row *rows,
-			size_t count)
+static void unknown_key(struct policy_reader *in, const struct tree_node *key, const struct key_table *table)
 {
 	struct finding *f = read_finding(in, FINDING_POLICY_KEY_UNKNOWN, key->mark);
 	const struct key_row *nearest = NULL;
@@ -218,109 +90,237 @@ static void unknown_key(struct policy_reader *in, const struct tree_node *key, c
 
 	finding_set(&f->what, "key");
 	read_quote(&f->got, key->text);
-	set_key_names(&f->wanted, rows, count);
-	for (size_t i = 0; i < count; i++) {
-		unsigned distance = typing_distance(key->text, rows[i].name);
+	set_key_names(&f->wanted, table);
+	for (size_t i = 0; i < table->count; i++) {
+		unsigned distance = typing_distance(key->text, table->rows[i].name);
 
 		/* not two letters of a key of two */
-		if (distance < least && distance < strlen(rows[i].name)) {
+		if (distance < least && distance < strlen(table->rows[i].name)) {
 			least = distance;
-			nearest = &rows[i];
+			nearest = &table->rows[i];
 		}
 	}
 	if (nearest)
 		finding_set(&f->detail, "did you mean '%s'?", nearest->name);
 }
 
-static void bad_value(struct policy_reader *in, const struct key_row *row, const struct tree_node *node,
-		      enum verdict verdict)
+void read_set_got(char **member, const struct tree_node *node)
 {
 	static const char *const kinds[] = {[NODE_SEQUENCE] = "a list", [NODE_MAPPING] = "keys and values"};
+
+	if (node->kind != NODE_SCALAR)
+		finding_set(member, "%s", kinds[node->kind]);
+	else if (!node->text[0])
+		finding_set(member, "%s", node->plain ? "nothing" : "an empty text");
+	else
+		read_quote(member, node->text);
+}
+
+static struct finding *bad_value(struct policy_reader *in, const struct key_row *row, const struct tree_node *node,
+				 enum verdict verdict)
+{
 	struct finding *f = read_finding(
-		in, verdict == WRONG_TYPE ? FINDING_POLICY_TYPE : FINDING_POLICY_RANGE, node->mark);
+		in, verdict == VERDICT_TYPE ? FINDING_POLICY_TYPE : FINDING_POLICY_RANGE, node->mark);
 
 	finding_set(&f->what, "key '%s'", row->name);
 	finding_set(&f->wanted, "%s", row->wanted);
-	if (node->kind != NODE_SCALAR)
-		finding_set(&f->got, "%s", kinds[node->kind]);
-	else if (!node->text[0])
-		finding_set(&f->got, "%s", node->plain ? "nothing" : "an empty text");
-	else
-		read_quote(&f->got, node->text);
-	if (verdict == WRONG_TYPE && node->kind == NODE_SCALAR && !node->plain && node->text[0])
+	read_set_got(&f->got, node);
+	if (verdict == VERDICT_TYPE && node->kind == NODE_SCALAR && !node->plain && node->text[0])
 		finding_set(&f->detail, "in quotes it is text");
+	return f;
 }
 
 /* The row of a key, or NULL after a finding. */
 static const struct key_row *find_row(struct policy_reader *in, const struct tree_node *key,
-				      const struct key_row *rows, size_t count)
+				      const struct key_table *table)
 {
 	if (key->kind != NODE_SCALAR) {
 		struct finding *f = read_finding(in, FINDING_POLICY_TYPE, key->mark);
 
 		finding_set(&f->what, "key");
-		set_key_names(&f->wanted, rows, count);
+		set_key_names(&f->wanted, table);
 		finding_set(&f->got, "a list or mapping as a key");
 		return NULL;
 	}
 	if (key->refused)
 		return NULL;
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(rows[i].name, key->text) == 0)
-			return &rows[i];
-	unknown_key(in, key, rows, count);
+	for (size_t i = 0; i < table->count; i++)
+		if (strcmp(table->rows[i].name, key->text) == 0)
+			return &table->rows[i];
+	unknown_key(in, key, table);
 	return NULL;
 }
 
-static void missing_keys(struct policy_reader *in, const struct tree_node *mapping,
-			 const struct key_row *rows, size_t count, const unsigned *seen_at)
+static void missing_keys(struct policy_reader *in, const struct tree_node *mapping, const struct key_table *table,
+			 const unsigned *seen_at)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < table->count; i++) {
+		const struct key_row *row = &table->rows[i];
+		bool excused = in->draft && row->draft_may_lack;
 		struct finding *f;
 
-		if (!rows[i].required || seen_at[i])
+		if (!row->required || seen_at[i])
 			continue;
 		f = read_finding(in, FINDING_POLICY_KEY_MISSING, mapping->mark);
-		finding_set(&f->what, "key '%s'", rows[i].name);
-		finding_set(&f->wanted, "%s", rows[i].wanted);
+		finding_set(&f->what, "key '%s'", row->name);
+		finding_set(&f->wanted, "%s", row->wanted);
+		if (excused)
+			f->severity = FINDING_WARNING;
 	}
 }
 
-int read_keys(struct policy_reader *in, const struct tree_node *mapping, const struct key_row *rows,
-	      size_t count, void *target)
+static void key_double(struct policy_reader *in, const struct tree_node *key, unsigned line)
 {
-	unsigned *seen_at = calloc(count, sizeof(*seen_at)); /* lines, from 1 */
+	struct finding *f = read_finding(in, FINDING_POLICY_KEY_DOUBLE, key->mark);
+
+	finding_set(&f->what, "key '%s'", key->text);
+	finding_set(&f->detail, "first given at line %u", line);
+}
+
+/* --- values of keys --- */
+
+static int take_one(struct policy_reader *in, const struct key_row *row, const struct tree_node *node, void *target)
+{
+	struct key_value value = {.node = node};
+	enum verdict verdict;
+
+	if (node->refused) /* an alias: reported already */
+		return 0;
+	verdict = read_value(row, &value);
+	if (verdict == VERDICT_GOOD)
+		return row->set(in, target, &value);
+	bad_value(in, row, node, verdict);
+	return 0;
+}
+
+static int take_value(struct policy_reader *in, const struct key_row *row, const struct tree_node *node, void *target)
+{
+	const struct tree_node *item = node->first;
+	unsigned taken = 0;
+	int r = 0;
+
+	if (!row->many || node->kind != NODE_SEQUENCE)
+		return take_one(in, row, node, target);
+	for (; r == 0 && item && taken < row->many; item = item->next, taken++)
+		r = take_one(in, row, item, target);
+	if (r == 0 && item)
+		finding_set(&bad_value(in, row, item, VERDICT_RANGE)->detail, "the list ends at %u", row->many);
+	else if (r == 0 && !node->first && !node->open)
+		finding_set(&bad_value(in, row, node, VERDICT_RANGE)->got, "an empty list");
+	return r;
+}
+
+int read_keys(struct policy_reader *in, const struct tree_node *mapping, const struct key_table *table, void *target)
+{
+	unsigned *seen_at = calloc(table->count, sizeof(*seen_at)); /* lines, from 1 */
 	int r = 0;
 
 	if (!seen_at)
 		return -ENOMEM;
 	for (const struct tree_node *key = mapping->first; r == 0 && key;
 	     key = key->next ? key->next->next : NULL) {
-		const struct key_row *row = find_row(in, key, rows, count);
-		struct key_value value = {.node = key->next};
-		enum verdict verdict;
+		const struct key_row *row = find_row(in, key, table);
 
 		if (!row)
 			continue;
-		if (seen_at[row - rows]) {
-			struct finding *f = read_finding(in, FINDING_POLICY_KEY_DOUBLE, key->mark);
-
-			finding_set(&f->what, "key '%s'", row->name);
-			finding_set(&f->detail, "first given at line %u", seen_at[row - rows]);
+		if (seen_at[row - table->rows]) {
+			key_double(in, key, seen_at[row - table->rows]);
 			continue;
 		}
-		seen_at[row - rows] = key->mark.line;
-		if (!value.node ||
-		    value.node->refused) /* the text ends behind the key, or an alias: reported already */
-			continue;
-		verdict = read_value(row, &value);
-		if (verdict != GOOD)
-			bad_value(in, row, value.node, verdict);
-		else
-			r = row->set(in, target, &value);
+		seen_at[row - table->rows] = key->mark.line;
+		if (key->next) /* else the text ends behind the key: reported already */
+			r = take_value(in, row, key->next, target);
 	}
 	if (r == 0 && !mapping->open)
-		missing_keys(in, mapping, rows, count, seen_at);
+		missing_keys(in, mapping, table, seen_at);
 	free(seen_at);
+	return r;
+}
+
+/* --- lists and named things --- */
+
+static void bad_item(struct policy_reader *in, const struct tree_node *node, const struct key_table *table)
+{
+	struct finding *f;
+
+	if (node->refused)
+		return;
+	f = read_finding(in, FINDING_POLICY_TYPE, node->mark);
+	finding_set(&f->what, "%s", table->what);
+	set_key_names(&f->wanted, table);
+	if (f->wanted)
+		finding_set(&f->wanted, "keys and values: %s", f->wanted + strlen("one of "));
+	read_set_got(&f->got, node);
+}
+
+int read_list(struct policy_reader *in, const struct tree_node *list, const struct key_table *table, size_t most,
+	      void *(*add)(struct policy_reader *in, void *target, struct policy_mark mark), void *target)
+{
+	const struct tree_node *node = list->first;
+	size_t taken = 0;
+	int r = 0;
+
+	for (; r == 0 && node && taken < most; node = node->next) {
+		void *item;
+
+		if (node->kind != NODE_MAPPING) {
+			bad_item(in, node, table);
+			continue;
+		}
+		item = add(in, target, node->mark);
+		r = item ? read_keys(in, node, table, item) : -ENOMEM;
+		taken++;
+	}
+	if (r == 0 && (node || (!list->first && !list->open))) {
+		struct finding *f = read_finding(in, FINDING_POLICY_RANGE, node ? node->mark : list->mark);
+
+		finding_set(&f->what, "list of a %s each", table->what);
+		finding_set(&f->wanted, "1 to %zu", most);
+		finding_set(&f->got, "%s", node ? "more" : "none");
+	}
+	return r;
+}
+
+/* A name as a key: the same rule as for a name as a value. */
+static bool good_name(struct policy_reader *in, const struct tree_node *key)
+{
+	static const struct key_row row = {
+		.name = "name", .type = VALUE_NAME, .wanted = "a letter, then letters, digits, '_' or '-', 64 at most"};
+	struct key_value value = {.node = key};
+	enum verdict verdict = read_value(&row, &value);
+
+	if (key->refused)
+		return false;
+	if (verdict != VERDICT_GOOD)
+		finding_set(&bad_value(in, &row, key, verdict)->what, "name");
+	return verdict == VERDICT_GOOD;
+}
+
+int read_named(struct policy_reader *in, const struct tree_node *mapping, size_t most,
+	       int (*each)(struct policy_reader *in, void *target, const struct tree_node *name), void *target)
+{
+	const struct tree_node *key = mapping->first;
+	size_t taken = 0;
+	int r = 0;
+
+	for (; r == 0 && key && taken < most; key = key->next ? key->next->next : NULL, taken++) {
+		const struct tree_node *first = mapping->first;
+
+		if (!good_name(in, key))
+			continue;
+		while (first != key && (first->kind != NODE_SCALAR || strcmp(first->text, key->text) != 0))
+			first = first->next->next;
+		if (first != key)
+			key_double(in, key, first->mark.line);
+		else if (key->next && !key->next->refused)
+			r = each(in, target, key);
+	}
+	if (r == 0 && key) {
+		struct finding *f = read_finding(in, FINDING_POLICY_RANGE, key->mark);
+
+		finding_set(&f->what, "names");
+		finding_set(&f->wanted, "at most %zu", most);
+		finding_set(&f->got, "more");
+	}
 	return r;
 }

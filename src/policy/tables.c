@@ -5,11 +5,13 @@
  * Shares only: all classes stand in the low table, and the high table sends nothing. Priority
  * within a share: the high classes stand in the high table, VLHighLimit is the largest that leaves
  * the low table what the other classes must have, and what the low table then has to spare makes
- * up for what a high class lacks.
+ * up for what a high class lacks. Least latency: VLHighLimit is the smallest that gives the high
+ * table what it must have instead, which is 0, one packet before each of the others', for up to half
+ * of a link.
  */
 #include <errno.h>
 
-#include "ibqos/policy.h"
+#include "plan.h"
 #include "vlarb_fit.h"
 
 #define TOLERANCE 1e-9
@@ -93,8 +95,49 @@ static unsigned choose_high_limit(double needed, unsigned mtu)
 	return 0;
 }
 
+/* The smallest limit with which the high table sends `needed` of all, but no larger than `most`. */
+static unsigned smallest_high_limit(double needed, unsigned most, unsigned mtu)
+{
+	unsigned limit = 0;
+
+	while (limit < most && 1 - low_part(limit, mtu) < needed - TOLERANCE)
+		limit++;
+	return limit;
+}
+
+/*
+ * What the low table is asked for: if all together is more than it sends, each class loses the
+ * same part of its share. Only where high classes may take more than theirs; else what is missing
+ * is a rounding of the limit.
+ */
+static void scale_down(struct vlarb_want *wants, unsigned count)
+{
+	double sum = 0;
+
+	for (unsigned n = 0; n < count; n++)
+		sum += wants[n].share;
+	for (unsigned n = 0; sum > 1 && n < count; n++)
+		wants[n].share /= sum;
+}
+
+/* True if no high class is after bandwidth: all of them want is to be sent soon. */
+static bool latency_only(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->class_count; i++)
+		if (is_high(policy, i) && !policy->classes[i].min_latency)
+			return false;
+	return true;
+}
+
+static unsigned high_limit_of(const struct policy *policy, double high, double low_needed, unsigned mtu)
+{
+	unsigned limit = choose_high_limit(low_needed, mtu);
+
+	return latency_only(policy) ? smallest_high_limit(high, limit, mtu) : limit;
+}
+
 static int with_priority(const struct policy *policy, const unsigned *vl_of_class, const double *share,
-			 unsigned entries, unsigned mtu, struct qos_tables *tables)
+			 unsigned entries, unsigned mtu, int high_limit, struct qos_tables *tables)
 {
 	unsigned packets[QOS_DATA_VLS], cycle = 0, count = 0;
 	struct vlarb_want wants[QOS_DATA_VLS];
@@ -103,7 +146,8 @@ static int with_priority(const struct policy *policy, const unsigned *vl_of_clas
 
 	for (size_t i = 0; i < policy->class_count; i++)
 		*(is_high(policy, i) ? &high : &low_needed) += share[i];
-	tables->high_limit = (uint8_t)choose_high_limit(low_needed, mtu);
+	tables->high_limit = (uint8_t)(high_limit != POLICY_NO_LIMIT ? (unsigned)high_limit
+								     : high_limit_of(policy, high, low_needed, mtu));
 	low = low_part(tables->high_limit, mtu);
 
 	for (size_t i = 0; i < policy->class_count; i++)
@@ -126,6 +170,8 @@ static int with_priority(const struct policy *policy, const unsigned *vl_of_clas
 			wants[count++] =
 				(struct vlarb_want){vl_of_class[i], lacking / low, !is_high(policy, i)};
 	}
+	if (latency_only(policy) || high_limit != POLICY_NO_LIMIT)
+		scale_down(wants, count);
 	return vlarb_fit(wants, count, entries, mtu, packets, &tables->low);
 }
 
@@ -134,8 +180,8 @@ static bool mtu_valid(unsigned mtu)
 	return mtu == 256 || mtu == 512 || mtu == 1024 || mtu == 2048 || mtu == 4096;
 }
 
-int plan_tables(const struct policy *policy, const unsigned *vl_of_class, unsigned cap, unsigned mtu,
-		struct qos_tables *tables)
+int plan_tables_limited(const struct policy *policy, const unsigned *vl_of_class, unsigned cap, unsigned mtu,
+			int high_limit, struct qos_tables *tables)
 {
 	double share[QOS_DATA_VLS];
 	size_t high = 0;
@@ -153,5 +199,11 @@ int plan_tables(const struct policy *policy, const unsigned *vl_of_class, unsign
 	/* when all have priority nobody has */
 	if (high == 0 || high == policy->class_count)
 		return shares_only(policy, vl_of_class, share, vlarb_usable(cap), mtu, tables);
-	return with_priority(policy, vl_of_class, share, vlarb_usable(cap), mtu, tables);
+	return with_priority(policy, vl_of_class, share, vlarb_usable(cap), mtu, high_limit, tables);
+}
+
+int plan_tables(const struct policy *policy, const unsigned *vl_of_class, unsigned cap, unsigned mtu,
+		struct qos_tables *tables)
+{
+	return plan_tables_limited(policy, vl_of_class, cap, mtu, POLICY_NO_LIMIT, tables);
 }

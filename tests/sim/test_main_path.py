@@ -231,7 +231,11 @@ def test_rolls_back_when_ports_never_take_the_tables(up):
     before = read(sm.config)
     r = f.ibqos("apply", path, "--deadline", "3", "--format", "json", *state(f), timeout=90).ok(2)
     found = policy.codes(r)
-    assert r.json["apply"]["rolled_back"] is False or "apply-rolled-back" in found
+    assert r.json["apply"]["outcome"] == "rolled back" and "apply-rollback-failed" not in found
+    # leaf-01 took neither the new tables nor OpenSM's own, which are the old ones: said, with the count
+    stuck = len({(x["node"], x["port"]) for x in found["sl2vl-differs"]})
+    assert found["apply-rolled-back"][0]["got"] == f"{stuck} of {r.json['ports']['looked_at']} ports do not hold the old tables"
+    assert r.json["ports"]["differ"] == r.json["ports_back"]["differ"] == stuck
     assert {x["node"] for x in found["sl2vl-differs"]} == {"leaf-01"}
     assert r.json["apply"]["reloads"] >= 3  # two on the way there, at least one back
     assert not os.path.exists(sm.policy)
@@ -271,11 +275,16 @@ def test_stopped_by_the_user_goes_back(up):
     path = policy.write(f, sm)
     sm.rules("node=leaf-01 attr=SL2VL method=set : status=0x1c")
     before = read(sm.config)
+    was = f.ibqos("plan", path, "--format", "json").ok().json["ports_today"]
     p = run.start([run.binary(), "apply", path, "--deadline", "60", *state(f)], cwd=f.dir, env=f.env())
     run.deadline(20, "new files", lambda: os.path.exists(sm.policy))
     time.sleep(0.3)
     p.terminate()
+    time.sleep(0.2)
+    p.terminate()  # once more: going back is not stopped by it
     assert p.wait(60) == 2
+    # the ports were put back too: as many hold the plan as before
+    assert f.ibqos("plan", path, "--format", "json").ok().json["ports_today"] == was
     assert not os.path.exists(sm.policy)
     strip = [line for line in read(sm.config).decode().splitlines() if line.split()[:1] != ["qos"]]
     assert strip == [line for line in before.decode().splitlines() if line.split()[:1] != ["qos"]]
@@ -300,7 +309,7 @@ def test_paths_that_do_not_fit_the_running_opensm(up, lost):
         assert "opensm-not-running" in policy.codes(r)
         assert read(sm.config) == before and not os.path.exists(sm.policy) and not os.path.exists(f.path("state"))
     else:
-        # the ports tell, only the end of the sweep is not seen: a warning
+        # the ports tell, only the end of the sweep is not seen: a warning, after a while
         r = f.ibqos("apply", path, "--format", "json", *state(f), timeout=90).ok(1)
         assert "apply-sweep-unseen" in policy.codes(r)
 
@@ -321,3 +330,87 @@ def test_verify_against_a_hand_written_config(up):
     sm.write_config(qos="true")
     assert "qos-off" in policy.codes(f.ibqos("verify", "--opensm-conf", sm.config, "--format", "json").ok(2))
     assert f.ibqos("verify").returncode == f.ibqos("verify", "x", "--opensm-conf", "y").returncode == 3
+
+
+def history(f):
+    return sorted(os.listdir(f.path("state/history")))
+
+
+def test_rollback_undoes_an_apply(up):
+    f, sm = up(options={"qos": "TRUE", "qos_sl2vl": "0,0,0,0,1,1,1,1,2,2,2,2,3,3,3,3", "qos_vlarb_low": "0:8,1:8,2:8,3:8"}, **SMALL)
+    before = read(sm.config)
+    path = policy.write(f, sm)
+    f.ibqos("apply", path, *state(f)).ok()
+    r = f.ibqos("rollback", "--format", "json", *state(f)).ok()
+    assert r.json["apply"]["outcome"] == "rolled back"
+    assert read(sm.config) == before and not os.path.exists(sm.policy)
+    f.ibqos("verify", "--opensm-conf", sm.config).ok()
+    # nothing left to undo; what was rolled back is not taken twice
+    r = f.ibqos("rollback", "--format", "json", *state(f)).ok(3)
+    assert "apply-no-history" in policy.codes(r)
+    # and forward again
+    f.ibqos("apply", path, *state(f)).ok()
+    f.ibqos("verify", path).ok()
+
+
+def test_rollback_to_a_config_without_qos(up):
+    """OpenSM's own tables come first, while QoS is still on; then it is switched off, in so many words."""
+    f, sm = up(**SMALL)
+    path = policy.write(f, sm)
+    f.ibqos("apply", path, *state(f)).ok()
+    f.ibqos("rollback", *state(f)).ok()
+    assert re.search(r"^qos FALSE", read(sm.config).decode(), re.M)
+    at = lids(f)
+    assert sl2vl_row(f, at["leaf-01"], "36", 1) == "0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7"  # OpenSM's 0..14,7 on 8 VLs
+    low, high = vlarb_rows(f, at["leaf-01"], "36")
+    assert low[:3] == ["0:0", "1:4", "2:4"] and high[0] == "0:4"
+
+
+def test_rollback_leaves_what_somebody_else_wrote(up):
+    f, sm = up(**SMALL)
+    path = policy.write(f, sm)
+    f.ibqos("apply", path, *state(f)).ok()
+    with open(sm.config, "a", encoding="ascii") as c:
+        c.write("# edited\n")
+    edited = read(sm.config)
+    r = f.ibqos("rollback", "--format", "json", *state(f)).ok(3)
+    assert policy.codes(r)["apply-file-changed"][0]["file"] == sm.config
+    assert read(sm.config) == edited and os.path.exists(sm.policy)
+
+
+def test_failed_apply_leaves_what_somebody_else_wrote(up):
+    f, sm = up(**SMALL)
+    path = policy.write(f, sm)
+    sm.rules("node=leaf-01 attr=SL2VL method=set : status=0x1c")
+    p = run.start([run.binary(), "apply", path, "--deadline", "3", "--format", "json", *state(f)], cwd=f.dir, env=f.env())
+    run.deadline(20, "new files", lambda: os.path.exists(sm.policy) and b"qos_ca_sl2vl" in read(sm.config))
+    edited = read(sm.config) + b"# edited\n"
+    with open(sm.config, "wb") as c:
+        c.write(edited)
+    assert p.wait(60) == 2
+    assert read(sm.config) == edited
+
+
+def test_two_applies_at_once(up):
+    """The second is refused, and does not undo the first."""
+    f, sm = up(**SMALL)
+    a = policy.write(f, sm, name="a.yaml")
+    b = policy.write(f, sm, (dict(policy.TRAINING, share="50%"), policy.STORAGE, policy.OTHER), name="b.yaml")
+    sm.rules("node=leaf-01 attr=SL2VL method=set : status=0x1c")
+    p = run.start([run.binary(), "apply", a, "--deadline", "30", *state(f)], cwd=f.dir, env=f.env())
+    run.deadline(20, "new files", lambda: os.path.exists(sm.policy))
+    r = f.ibqos("apply", b, "--format", "json", "--state-dir", f.path("other-state")).ok(3)
+    assert "apply-busy" in policy.codes(r) and not os.path.exists(f.path("other-state"))
+    sm.rules()
+    assert p.wait(60) == 0
+    f.ibqos("verify", a).ok()
+
+
+def test_log_that_opensm_writes_late(up):
+    """OpenSM's default: its log comes minutes late. It is asked to write it out, and the apply is whole."""
+    f, sm = up(**SMALL)
+    sm.write_config(force_log_flush="FALSE")
+    sm.hup()
+    r = f.ibqos("apply", policy.write(f, sm), "--format", "json", *state(f), timeout=90).ok()
+    assert "apply-sweep-unseen" not in policy.codes(r)
+    assert sm.log().count("SUBNET UP") >= 2  # nothing lost

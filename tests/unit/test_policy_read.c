@@ -179,12 +179,12 @@ static void test_unknown_keys(void **state)
 	assert_int_equal(findings.items[0].column, 1);
 	assert_string_equal(findings.items[0].got, "clases");
 	assert_string_equal(findings.items[0].detail, "did you mean 'classes'?");
-	assert_string_equal(findings.items[0].wanted, "one of version, name, classes, unused_sls, opensm");
+	assert_string_equal(findings.items[0].wanted, "one of version, name, classes, unused_sls, vls, groups, partitions, overrides, opensm");
 	assert_int_equal(findings.items[1].line, 4);
 	assert_int_equal(findings.items[1].column, 22);
 	assert_string_equal(findings.items[1].detail, "did you mean 'share'?");
 	assert_string_equal(findings.items[1].wanted,
-			    "one of name, sl, nccl_ib_tc, share, priority, default");
+			    "one of name, sl, nccl_ib_tc, share, priority, min_latency, default, match");
 	assert_int_equal(findings.items[2].line, 5);
 	assert_null(findings.items[2].detail);
 	assert_null(findings.items[3].detail);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The way back: old files, old tables. A stop by the user does not stop it: half-way is the worst
+ * place to be.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transaction.h"
+
+/*
+ * The old opensm.conf made explicit for the way back: with QoS on, so that OpenSM programs the old
+ * tables at all, and later, where QoS was off, with the key written: a key that is missing keeps
+ * its running value over a reload (osm_subnet.c).
+ */
+static int old_conf_with_qos(const struct transaction *t, const char *qos, char **text, size_t *size)
+{
+	struct opensm_conf *conf = NULL;
+	int error = opensm_conf_parse(t->conf.old, t->conf.old_size, &conf);
+
+	if (error == 0)
+		error = opensm_conf_set(conf, "qos", qos);
+	if (error == 0)
+		error = opensm_conf_render(conf, text, size);
+	opensm_conf_free(conf);
+	return error;
+}
+
+static int old_config(const struct transaction *t, struct qos_config *config, bool *enabled)
+{
+	struct finding_list doubts = {0}; /* the admin's own file, as it was: no news */
+	struct opensm_conf *conf = NULL;
+	int error = opensm_conf_parse(t->conf.old, t->conf.old_size, &conf);
+
+	if (error == 0)
+		error = opensm_conf_get_qos(conf, t->conf.path, config, enabled, &doubts);
+	opensm_conf_free(conf);
+	finding_list_clear(&doubts);
+	return error;
+}
+
+static int restore_files(struct transaction *t, const char *qos)
+{
+	const struct change_file *rules = &t->rules;
+	char *text = NULL;
+	size_t size = 0;
+	int error = old_conf_with_qos(t, qos, &text, &size);
+
+	if (error == 0 && rules->old)
+		error = file_replace(rules->path, rules->old, rules->old_size, 0644);
+	else if (error == 0)
+		error = unlink(rules->path) == 0 || errno == ENOENT ? 0 : -errno;
+	if (error == 0)
+		error = file_replace(t->conf.path, text, size, 0644);
+	free(text);
+	return error;
+}
+
+/* Whether the files are still those of this change: what somebody else wrote meanwhile is not overwritten. */
+static bool files_are_ours(struct transaction *t)
+{
+	bool ours = file_is(t, t->conf.path, t->conf.new, t->conf.new_size);
+
+	return ours & file_is(t, t->rules.path, t->rules.new, t->rules.new_size);
+}
+
+static void say_not_rolled_back(struct transaction *t, const char *why)
+{
+	struct finding *f = finding_add(t->findings, FINDING_APPLY_ROLLBACK_FAILED);
+
+	t->result->outcome = APPLY_NOT_ROLLED_BACK;
+	finding_set(&f->got, "%s", why);
+	finding_set(&f->detail, "the files before and after are kept in %s", t->result->history);
+	history_note(t->result->history, APPLY_DONE, "roll back failed");
+}
+
+/* The old files are in place: what became of the ports. */
+static void say_rolled_back(struct transaction *t, int error, bool qos_was_on)
+{
+	struct finding *f = finding_add(t->findings, FINDING_APPLY_ROLLED_BACK);
+	const struct verify_result *back = &t->result->back;
+
+	t->result->outcome = APPLY_ROLLED_BACK;
+	if (t->undo && error == 0)
+		f->severity = FINDING_NOTE;
+	if (error == -ETIME)
+		finding_set(&f->got, "%u of %u ports do not hold the old tables", back->ports_differ + back->ports_unknown,
+			    back->ports);
+	else if (error == -ESRCH)
+		finding_set(&f->got, "OpenSM is gone: the ports hold what it left there");
+	else if (error != 0)
+		finding_set(&f->got, "the ports could not be read: %s", strerror(-error));
+	else
+		finding_set(&f->got, "every port holds the old tables%s",
+			    qos_was_on ? "" : ", which are OpenSM's own, as QoS was off before");
+	finding_set(&f->detail, "the files before and after are kept in %s", t->result->history);
+	history_note(t->result->history, APPLY_DONE, "rolled back");
+}
+
+void roll_back(struct transaction *t)
+{
+	struct ibqos_ctx steadfast = *t->ctx;
+	struct verify *verify = NULL;
+	struct qos_config config;
+	struct goal goal = {.ctx = &steadfast, .config = &config, .state = &t->result->back};
+	bool qos_was_on = false;
+	int error;
+
+	steadfast.stop = NULL;
+	t->result->reached = APPLY_ROLLBACK;
+	history_note(t->result->history, APPLY_ROLLBACK, "putting the old files back");
+	if (!files_are_ours(t)) {
+		say_not_rolled_back(t, "the files are not those of this change any more, so they were left alone");
+		return;
+	}
+	error = old_config(t, &config, &qos_was_on);
+	if (error == 0)
+		error = restore_files(t, "TRUE");
+	if (error != 0) {
+		say_not_rolled_back(t, strerror(-error));
+		return;
+	}
+	t->result->installed = false;
+	error = converge(t, &goal, &verify);
+	t->result->back_measured = verify != NULL;
+	verify_free(verify);
+	if (!qos_was_on) {
+		int off = restore_files(t, "FALSE");
+
+		if (off != 0) {
+			say_not_rolled_back(t, strerror(-off));
+			return;
+		}
+		off = opensm_reload(&t->sm);
+		t->result->reloads += off == 0;
+		error = error ? error : off;
+	}
+	say_rolled_back(t, error, qos_was_on);
+}

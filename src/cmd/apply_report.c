@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What apply and rollback share. */
+#include <string.h>
+#include <unistd.h>
+
+#include "apply_report.h"
+
+error_t cmd_apply_option(int key, char *arg, struct argp_state *state, struct ibqos_ctx *ctx, struct apply_options *options)
+{
+	switch (key) {
+	case APPLY_KEY_DEADLINE:
+		options->deadline_s = (unsigned)cmd_number(state, "--deadline", arg, 1, 86400);
+		return 0;
+	case APPLY_KEY_ALLOW_INCOMPLETE:
+		options->allow_incomplete = true;
+		return 0;
+	case APPLY_KEY_STATE_DIR:
+		ctx->state_dir = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* On a terminal, one line that is written over; else nothing. */
+static bool show_progress(void *arg, const char *step, const struct verify_result *result)
+{
+	struct ibqos_ctx *ctx = arg;
+
+	if (ctx->verbosity >= 0 && isatty(fileno(ctx->err)))
+		fprintf(ctx->err, "\r%s: %s: %u of %u ports hold the tables\033[K", ctx->program, step,
+			result->ports - result->ports_differ - result->ports_unknown, result->ports);
+	return true;
+}
+
+void cmd_apply_defaults(struct apply_options *options, struct ibqos_ctx *ctx)
+{
+	*options = (struct apply_options){
+		.deadline_s = 60, .max_lag = 0.01, .progress = show_progress, .progress_arg = ctx};
+}
+
+static void report_ports(struct report *r, const char *key, const char *title, const struct verify_result *state)
+{
+	report_section(r, key, title);
+	report_number(r, "looked_at", "looked at", state->ports);
+	report_number(r, "differ", "differ", state->ports_differ);
+	report_number(r, "unknown", "not known", state->ports_unknown);
+	report_section_end(r);
+}
+
+void cmd_apply_end(struct cmd_session *s, const struct apply_result *result, int error)
+{
+	struct report *r = s->report;
+
+	if (s->ctx->verbosity >= 0 && isatty(fileno(s->ctx->err)) && result->reloads > 0)
+		fputc('\n', s->ctx->err);
+	if (error != 0)
+		session_fail(s, "cannot %s: %s", s->ctx->command, strerror(-error));
+	if (result->outcome == APPLY_REFUSED) {
+		ctx_error(s->ctx, "nothing was changed: see the findings");
+		s->least = IBQOS_EXIT_UNKNOWN;
+	}
+	report_section(r, "apply", s->ctx->command);
+	report_string(r, "outcome", "outcome", apply_outcome_text(result->outcome));
+	report_string(r, "reached", NULL, apply_step_name(result->reached));
+	report_bool(r, "unchanged", NULL, result->outcome == APPLY_UNCHANGED);
+	report_bool(r, "installed", NULL, result->installed);
+	report_bool(r, "rolled_back", NULL, result->outcome == APPLY_ROLLED_BACK);
+	if (result->outcome != APPLY_REFUSED)
+		report_number(r, "reloads", "reloads of OpenSM", result->reloads);
+	if (result->outcome == APPLY_APPLIED)
+		report_real(r, "seconds", "until the last port read right", result->seconds, 1, "s");
+	if (result->history)
+		report_string(r, "history", "files before and after", result->history);
+	report_section_end(r);
+	if (result->measured) {
+		report_ports(r, "ports", "ports, against the new tables", &result->verify);
+		if (!result->back_measured)
+			session_coverage(s, &result->verify);
+	}
+	if (result->back_measured) {
+		report_ports(r, "ports_back", "ports, against the old tables after rolling back", &result->back);
+		session_coverage(s, &result->back);
+	}
+}

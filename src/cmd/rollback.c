@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* ibqos rollback: undoes an apply: the old files, and the old tables on every port. */
+#include "apply_report.h"
+
+struct rollback_command {
+	struct cmd_options common; /* first: children get the same pointer */
+	struct apply_options apply;
+	const char *to;
+};
+
+enum { KEY_TO = 0x200 };
+
+static const struct argp_option own_options[] = {
+	APPLY_OPTIONS,
+	{"to", KEY_TO, "FOLDER", 0, "undo the apply of this history folder (default: the newest)", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct rollback_command *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		cmd_hand_down(state, &o->common);
+		return 0;
+	case KEY_TO:
+		o->to = arg;
+		return 0;
+	default:
+		if (cmd_apply_option(key, arg, state, o->common.ctx, &o->apply) == 0)
+			return 0;
+		return cmd_argument(key, arg, state, &o->common, 0, "");
+	}
+}
+
+static const struct argp argp = {
+	.options = own_options,
+	.parser = parse,
+	.doc = "Undoes an apply: puts the files that OpenSM had before it back, reloads OpenSM and reads every port back "
+	       "until it holds the old tables. Where QoS was off before, these are OpenSM's own, and QoS is switched off "
+	       "afterwards. Refused when the files in place are not those which that apply wrote.\v"
+	       "Exit status: 0 every port holds the old tables, 2 failed or some do not, 3 refused or unknown.",
+	.children = cmd_fabric_children,
+};
+
+enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv)
+{
+	struct rollback_command options = {0};
+	struct apply_result result = {0};
+	struct cmd_session s;
+
+	cmd_defaults(&options.common, ctx);
+	cmd_apply_defaults(&options.apply, ctx);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	if (!session_begin(&s, ctx, &options.common))
+		return IBQOS_EXIT_UNKNOWN;
+	if (session_discover(&s))
+		cmd_apply_end(&s, &result,
+			      apply_undo(ctx, s.source, s.fabric, options.to, &options.apply, &s.findings, &result));
+	apply_result_clear(&result);
+	return session_end(&s);
+}
