@@ -33,7 +33,8 @@ struct ibqos_ctx {
 	const char *state_dir;		   /* journal and history; IBQOS_STATE_DIR unless told otherwise */
 	FILE *err;			   /* messages; never findings */
 	int verbosity;			   /* -1 errors alone, 0 and warnings, 1 and info (-v), 2 and debug (-d) */
-	const volatile sig_atomic_t *stop; /* becomes nonzero when the user asked to stop; may be NULL */
+	volatile sig_atomic_t *stop;	   /* becomes nonzero when the user asked to stop; may be NULL. Only a roll
+					      back clears it, while it holds the signals off */
 };
 
 /*

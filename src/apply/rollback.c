@@ -4,6 +4,7 @@
  * place to be.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,16 +100,14 @@ static void say_rolled_back(struct transaction *t, int error, bool qos_was_on)
 	history_note(t->result->history, APPLY_DONE, "rolled back");
 }
 
-void roll_back(struct transaction *t)
+static void go_back(struct transaction *t)
 {
-	struct ibqos_ctx steadfast = *t->ctx;
 	struct verify *verify = NULL;
 	struct qos_config config;
-	struct goal goal = {.ctx = &steadfast, .config = &config, .state = &t->result->back};
+	struct goal goal = {.ctx = t->ctx, .config = &config, .state = &t->result->back};
 	bool qos_was_on = false;
 	int error;
 
-	steadfast.stop = NULL;
 	t->result->reached = APPLY_ROLLBACK;
 	history_note(t->result->history, APPLY_ROLLBACK, "putting the old files back");
 	if (!files_are_ours(t)) {
@@ -138,4 +137,27 @@ void roll_back(struct transaction *t)
 		error = error ? error : off;
 	}
 	say_rolled_back(t, error, qos_was_on);
+}
+
+/*
+ * The wish to stop that brought us here is set aside, so that MADs are sent again, and further ones
+ * wait until the end.
+ */
+void roll_back(struct transaction *t)
+{
+	volatile sig_atomic_t *stop = t->ctx->stop;
+	sig_atomic_t wish = stop ? *stop : 0;
+	sigset_t held, before;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGHUP);
+	sigprocmask(SIG_BLOCK, &held, &before);
+	if (stop)
+		*stop = 0;
+	go_back(t);
+	if (stop)
+		*stop = wish;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 }
