@@ -64,6 +64,27 @@ struct source_asker {
  */
 int source_ask(struct source *source, const struct fabric *fabric, const struct source_asker *asker);
 
+/* A question to the subnet manager (an SMP to its port) or the administrator there, and how it ended. */
+struct source_sm_query {
+	uint8_t mgmt_class; /* MAD_CLASS_SMP or MAD_CLASS_SA */
+	uint16_t attribute;
+	uint32_t modifier;
+	uint64_t mask;		     /* SA: ComponentMask */
+	uint8_t record[MAD_SA_DATA]; /* SA: what is asked for */
+	/* filled in: */
+	enum mad_outcome outcome;
+	uint16_t status;	    /* when MAD_STATUS */
+	unsigned tries;
+	uint8_t data[MAD_DATA_MAX]; /* when MAD_ANSWERED: MAD_SMP_DATA or MAD_SA_DATA bytes */
+};
+
+/*
+ * Asks the subnet manager that the fabric's ports name: SMPs first, then what is for the SA. They are few,
+ * so they are asked at once. Returns as source_ask(); what was not asked, as everything where no SM is known to
+ * the fabric, ends as MAD_NOT_ASKED.
+ */
+int source_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries, size_t count);
+
 /* MADs of all source_ask() so far (discovery by libibnetdisc counts its own: fabric gaps tell). */
 const struct mad_counts *source_counts(const struct source *source);
 
@@ -71,6 +92,8 @@ const struct mad_counts *source_counts(const struct source *source);
 struct source_ops {
 	int (*discover)(struct source *source, struct finding_list *findings, struct fabric **fabric);
 	int (*ask)(struct source *source, const struct fabric *fabric, const struct source_asker *asker);
+	/* NULL: this kind knows no SM. All queries come as MAD_NOT_ASKED; the fabric has an SM. */
+	int (*ask_sm)(struct source *source, const struct fabric *fabric, struct source_sm_query *queries, size_t count);
 	const struct mad_counts *(*counts)(const struct source *source);
 	void (*close)(struct source *source);
 };

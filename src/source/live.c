@@ -133,6 +133,12 @@ static int open_engine(struct live *live)
 	return error;
 }
 
+static void sum_counts(struct live *live)
+{
+	live->total = live->before;
+	add_counts(&live->total, mad_engine_counts(live->engine));
+}
+
 static int live_ask_all(struct source *source, const struct fabric *fabric, const struct source_asker *asker)
 {
 	struct live *live = (struct live *)source;
@@ -145,8 +151,23 @@ static int live_ask_all(struct source *source, const struct fabric *fabric, cons
 		return error;
 	}
 	error = live_ask(live->engine, fabric, directed, asker);
-	live->total = live->before;
-	add_counts(&live->total, mad_engine_counts(live->engine));
+	sum_counts(live);
+	return error;
+}
+
+static int live_ask_the_sm(struct source *source, const struct fabric *fabric,
+			   struct source_sm_query *queries, size_t count)
+{
+	struct live *live = (struct live *)source;
+	const struct mad_limits *limits = &live->options.limits;
+	unsigned sa_timeout =
+		limits->sa_timeout_ms > limits->timeout_ms ? limits->sa_timeout_ms : limits->timeout_ms;
+	int error = live->engine ? 0 : open_engine(live);
+
+	if (error != 0)
+		return error;
+	error = live_ask_sm(live->engine, fabric, sa_timeout, queries, count);
+	sum_counts(live);
 	return error;
 }
 
@@ -165,7 +186,12 @@ static void live_close(struct source *source)
 }
 
 static const struct source_ops live_ops = {
-	.discover = live_discover, .ask = live_ask_all, .counts = live_counts, .close = live_close};
+	.discover = live_discover,
+	.ask = live_ask_all,
+	.ask_sm = live_ask_the_sm,
+	.counts = live_counts,
+	.close = live_close,
+};
 
 int source_live_new(const struct ibqos_ctx *ctx, const struct source_options *options, const char *device,
 		    int port, live_opener *opener, void *arg, struct source **source)

@@ -28,6 +28,9 @@ int live_name_nodes(struct fabric *fabric, const char *path, struct finding_list
 /* Runs an asker over an engine. */
 int live_ask(struct mad_engine *engine, const struct fabric *fabric, bool directed,
 	     const struct source_asker *asker);
+/* Puts questions to the SM's port; SA questions wait for sa_timeout_ms. */
+int live_ask_sm(struct mad_engine *engine, const struct fabric *fabric, unsigned sa_timeout_ms,
+		struct source_sm_query *queries, size_t count);
 /* Hands all queries of an asker back as MAD_NOT_ASKED. */
 void live_ask_nothing(const struct source_asker *asker);
 

@@ -19,6 +19,19 @@ int source_ask(struct source *source, const struct fabric *fabric, const struct 
 	return source->ops->ask(source, fabric, asker);
 }
 
+int source_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries,
+		  size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		queries[i].outcome = MAD_NOT_ASKED;
+		queries[i].status = 0;
+		queries[i].tries = 0;
+	}
+	if (fabric->sm_lid == 0 || !source->ops->ask_sm)
+		return 0;
+	return source->ops->ask_sm(source, fabric, queries, count);
+}
+
 const struct mad_counts *source_counts(const struct source *source)
 {
 	return source->ops->counts(source);

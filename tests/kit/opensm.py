@@ -115,9 +115,19 @@ class OpenSM:
         return True
 
     def kill(self):
-        """SIGKILL: no word to the fabric, no log flushed."""
+        """SIGKILL: no word to the fabric, no log flushed. Where another OpenSM runs the fabric needs its console,
+        see detach()."""
+        self.detach()
         self.process.kill()
         self.process.wait()
+
+    def detach(self):
+        """ibsim forgets this OpenSM (fabric(console=True); without, nothing is done). A kernel drops what an ended
+        process has open; ibsim keeps on sending there, and what it sends is lost without a timeout, for which
+        another OpenSM waits without end. So for one that is paused for more than a moment, too."""
+        if self.fabric.has_console and self.alive():
+            if m := re.search(rf"Client (\d+): pid {self.pid} ", self.fabric.console("Attached")):
+                self.fabric.console(f"X {m[1]}")
 
     def pause(self):
         """Stopped as a whole: it answers nothing, and keeps signals until resume()."""

@@ -116,7 +116,7 @@ def test_opensm_that_does_not_start_fails_at_once(fabric):
 
 
 def test_master_and_standby_by_priority(fabric):
-    f = fabric(**SMALL)
+    f = fabric(console=True, **SMALL)
     a = f.opensm(options=opensm.PAIR, sm_priority=5)
     b = f.opensm(wait="STANDBY", host="gpu-002", options=opensm.PAIR, sm_priority=3)
     assert (a.state(), b.state()) == ("MASTER", "STANDBY")
