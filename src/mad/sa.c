@@ -5,6 +5,7 @@
  */
 #include "ibqos/mad.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include <infiniband/mad.h>
@@ -13,6 +14,7 @@
 #define CAP2_QOS (1u << 1)
 
 /* Bits of a PathRecord's ComponentMask: one for each member, in their order. */
+#define PATH_SERVICE_ID 3ull /* both halves */
 #define PATH_DGID (1ull << 2)
 #define PATH_SGID (1ull << 3)
 #define PATH_REVERSIBLE (1ull << 11)
@@ -49,6 +51,12 @@ uint64_t mad_path_encode(const struct mad_path_question *question, uint8_t data[
 	mad_set_array(data, 0, IB_SA_PR_DGID_F, (void *)question->to);
 	mad_set_array(data, 0, IB_SA_PR_SGID_F, (void *)question->from);
 	data[PATH_NUMB_BYTE] = REVERSIBLE | 1;
+	if (question->has_service_id) {
+		uint64_t id = htobe64(question->service_id);
+
+		memcpy(data, &id, sizeof(id)); /* the first member */
+		mask |= PATH_SERVICE_ID;
+	}
 	if (question->qos_class == MAD_NO_QOS_CLASS)
 		return mask;
 	data[PATH_QOS_BYTE] = (uint8_t)(question->qos_class >> 4);

@@ -32,6 +32,9 @@ struct script_source {
 	size_t seen_count, seen_room;
 	script_responder *responder;
 	void *responder_arg;
+	script_manager *manager;
+	void *manager_arg;
+	int manager_error;
 	unsigned give_up, window;
 	bool breaks;
 	unsigned break_after;
@@ -208,6 +211,29 @@ static int script_ask(struct source *source, const struct fabric *fabric, const 
 	return run.error;
 }
 
+static int script_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries,
+			 size_t count)
+{
+	struct script_source *script = script_of(source);
+
+	assert_int_not_equal(fabric->sm_lid, 0);
+	if (script->manager_error)
+		return script->manager_error;
+	for (size_t i = 0; i < count; i++) {
+		struct source_sm_query *query = &queries[i];
+
+		assert_int_equal(query->outcome, MAD_NOT_ASKED);
+		assert_true(query->mgmt_class == MAD_CLASS_SMP || query->mgmt_class == MAD_CLASS_SA);
+		query->outcome = MAD_TIMED_OUT;
+		query->tries = TRIES;
+		if (script->manager)
+			script->manager(script->manager_arg, query);
+		script->counts.queries++;
+		script->counts.ended[query->outcome]++;
+	}
+	return 0;
+}
+
 static int script_discover(struct source *source, struct finding_list *findings, struct fabric **fabric)
 {
 	struct script_source *script = script_of(source);
@@ -236,7 +262,12 @@ static void script_close(struct source *source)
 }
 
 static const struct source_ops script_ops = {
-	.discover = script_discover, .ask = script_ask, .counts = script_counts, .close = script_close};
+	.discover = script_discover,
+	.ask = script_ask,
+	.ask_sm = script_ask_sm,
+	.counts = script_counts,
+	.close = script_close,
+};
 
 struct source *script_source_new(void)
 {
@@ -301,6 +332,17 @@ void script_source_responder(struct source *source, script_responder *responder,
 {
 	script_of(source)->responder = responder;
 	script_of(source)->responder_arg = arg;
+}
+
+void script_source_manager(struct source *source, script_manager *manager, void *arg)
+{
+	script_of(source)->manager = manager;
+	script_of(source)->manager_arg = arg;
+}
+
+void script_source_manager_error(struct source *source, int error)
+{
+	script_of(source)->manager_error = error;
 }
 
 void script_source_give_up(struct source *source, unsigned give_up)

@@ -40,6 +40,12 @@ typedef enum mad_outcome script_responder(void *arg, const struct source_query *
 					  uint16_t *status);
 void script_source_responder(struct source *source, script_responder *responder, void *arg);
 
+/* Answers source_ask_sm(), question by question: fills outcome, status, tries, data. Without one all time out. */
+typedef void script_manager(void *arg, struct source_sm_query *query);
+void script_source_manager(struct source *source, script_manager *manager, void *arg);
+/* From now on source_ask_sm() fails with this error before it asks anything. 0: no more. */
+void script_source_manager_error(struct source *source, int error);
+
 /*
  * As mad_limits.give_up: once an agent left `give_up` queries in a row unanswered, the rest of its
  * queries end as MAD_NOT_ASKED with 0 tries. 0, as at first: never.

@@ -83,6 +83,12 @@ static void a_path_question(void **state)
 	expected[52] = expected[53] = 0;
 	assert_true(mad_path_encode(&question, data) == 0x580c);
 	assert_memory_equal(data, expected, sizeof(data));
+	question.qos_class = MAD_NO_QOS_CLASS;
+	question.has_service_id = true;
+	question.service_id = 0x01020304010603db;
+	memcpy(expected, "\1\2\3\4\1\6\3\xdb", 8);
+	assert_true(mad_path_encode(&question, data) == 0x180f);
+	assert_memory_equal(data, expected, sizeof(data));
 }
 
 static void the_sl_of_a_path(void **state)

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Questions to the subnet manager and the subnet administrator, which are both behind the LID that
+ * the fabric's ports name as their master SM's.
+ */
+#include <string.h>
+
+#include <infiniband/mad.h>
+
+#include "live.h"
+
+/* The questions of one class, which are asked in one run of the engine. */
+struct asking {
+	struct mad_address to;
+	struct source_sm_query *queries;
+	size_t count, next;
+	uint8_t mgmt_class;
+};
+
+static const struct mad_address *job_address(void *arg, uint32_t device)
+{
+	struct asking *asking = arg;
+
+	(void)device;
+	return &asking->to;
+}
+
+static bool job_next(void *arg, uint32_t device, struct mad_query *query)
+{
+	struct asking *asking = arg;
+	const struct source_sm_query *asked;
+
+	(void)device;
+	while (asking->next < asking->count && asking->queries[asking->next].mgmt_class != asking->mgmt_class)
+		asking->next++;
+	if (asking->next == asking->count)
+		return false;
+	asked = &asking->queries[asking->next];
+	*query = (struct mad_query){
+		.attribute = asked->attribute,
+		.modifier = asked->modifier,
+		.tag = asking->next++,
+		.mgmt_class = asked->mgmt_class,
+		.mask = asked->mask,
+		.data = asked->mgmt_class == MAD_CLASS_SMP ? NULL : asked->record,
+	};
+	return true;
+}
+
+static void job_done(void *arg, uint32_t device, const struct mad_query *query,
+		     const struct mad_answer *answer)
+{
+	struct asking *asking = arg;
+	struct source_sm_query *asked = &asking->queries[query->tag];
+
+	(void)device;
+	asked->outcome = answer->outcome;
+	asked->status = answer->status;
+	asked->tries = answer->tries;
+	memset(asked->data, 0, sizeof(asked->data));
+	if (answer->data)
+		memcpy(asked->data, answer->data,
+		       query->mgmt_class == MAD_CLASS_SMP ? MAD_SMP_DATA : MAD_SA_DATA);
+}
+
+/* The SL that the SM wants to be written to on (PortInfo:MasterSMSL), as the port that looked was told. */
+static uint8_t sm_sl(const struct fabric *fabric)
+{
+	const struct fabric_port *from;
+	uint32_t port;
+
+	if (fabric->from_node == FABRIC_NONE)
+		return 0;
+	port = fabric_node_port(fabric, fabric->from_node, fabric->from_port);
+	if (port == FABRIC_NONE || !fabric->ports[port].known)
+		return 0;
+	from = &fabric->ports[port];
+	return (uint8_t)mad_get_field((void *)from->info, 0, IB_PORT_SMSL_F);
+}
+
+int live_ask_sm(struct mad_engine *engine, const struct fabric *fabric, unsigned sa_timeout_ms,
+		struct source_sm_query *queries, size_t count)
+{
+	static const uint8_t classes[] = {MAD_CLASS_SMP, MAD_CLASS_SA};
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(classes) && error == 0; i++) {
+		struct asking asking = {
+			.to = {.lid = fabric->sm_lid, .sl = sm_sl(fabric)},
+			.queries = queries,
+			.count = count,
+			.mgmt_class = classes[i],
+		};
+		struct mad_job job = {
+			.devices = 1,
+			.address = job_address,
+			.next = job_next,
+			.done = job_done,
+			.arg = &asking,
+			.timeout_ms = classes[i] == MAD_CLASS_SA ? sa_timeout_ms : 0,
+		};
+
+		error = mad_engine_run(engine, &job);
+	}
+	return error;
+}
