@@ -59,6 +59,16 @@ def test_nothing_wrong(ready):
     assert whole(verify(ready)) == {"repeated": 0, "late": 0, "foreign": 0}
 
 
+@pytest.mark.parametrize("port", [0, 1, 2, 8])
+def test_each_input_port_is_compared(ready, port):
+    """One map wrong at a time: for each input port, to each output port that is up."""
+    for n in range(9):
+        r = verify(ready, f"node=leaf-02 port={port} attr=SL2VL mod=0x{n << 8 | port:08x} : set SL1=0", timeout=1000)
+        assert r.returncode == 2 and found(r) == [("sl2vl-differs", "leaf-02", port)], (n, r)
+        what = next(x["what"] for x in r.json["findings"] if x["code"] == "sl2vl-differs")
+        assert re.findall(r"\d+", what.replace("SL2VL", "")) == [str(n)], what
+
+
 # A run ends with its last answer. So that it is still there for what comes late, one other query waits longer.
 
 def test_answer_after_the_request_was_given_up(ready):
