@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* ibqos: the table of commands, the options before the command, signals. */
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ static void catch_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
+	signal(SIGXFSZ, SIG_IGN); /* a file size limit is a failed write like any other */
 	/* A reader that goes away (ibqos | head) must not end an apply half-way. */
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -92,6 +94,20 @@ static int global_options(struct ibqos_ctx *ctx, int argc, char **argv, int *exi
 	return i;
 }
 
+/*
+ * A standard descriptor that the caller left closed would be given to the next file or MAD device
+ * opened, and the report written into that. Output then fails, as it should.
+ */
+static void hold_standard_descriptors(void)
+{
+	static const char *const stand_ins[] = {"/dev/null", "/dev/full", "/dev/null"};
+
+	for (int fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open(stand_ins[fd], fd == 0 ? O_RDONLY : O_WRONLY) < 0)
+			exit(IBQOS_EXIT_UNKNOWN);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct ibqos_ctx ctx = {
@@ -100,6 +116,7 @@ int main(int argc, char **argv)
 	char name[64];
 	int at, exit_code;
 
+	hold_standard_descriptors();
 	setlocale(LC_CTYPE, "C.UTF-8"); /* widths of names in tables; everything else stays in the C locale */
 	argp_err_exit_status = IBQOS_EXIT_UNKNOWN;
 	at = global_options(&ctx, argc, argv, &exit_code);

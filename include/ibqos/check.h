@@ -27,6 +27,7 @@ struct verify_result {
 	uint32_t ports_differ;	 /* of these, with at least one difference in SL2VL, VLArb or VLHighLimit; no plan
 				    decides OperationalVLs, so two ends that differ there are only a finding */
 	uint32_t ports_unknown;	 /* of these, with an unanswered query and no difference */
+	uint32_t ports_left;	 /* found with a peer but down when asked: neither right nor wrong, no clean verdict */
 	uint32_t ports_excluded; /* not programmed by OpenSM at all: down, base switch port 0, ... */
 };
 
@@ -54,6 +55,57 @@ const struct verify_result *verify_result(const struct verify *verify);
 /* Adds the findings of the last state: one a port and kind (SL2VL, VLArb, high limit, OperVLs), one a silent agent. */
 void verify_findings(const struct verify *verify, struct finding_list *findings);
 bool verify_port_differs(const struct verify *verify, uint32_t port);
+
+/* --- the subnet manager and its administrator: do they run the policy --- */
+
+/* A path that the SA is asked for, and the SL that it must give. */
+struct sm_probe {
+	uint32_t from, to;   /* port indexes, ports with a GUID */
+	int qos_class;	     /* or MAD_NO_QOS_CLASS */
+	uint64_t service_id; /* if has_service_id */
+	bool has_service_id;
+	unsigned sl;
+};
+
+/*
+ * Probes for a policy on this fabric: between `pairs` pairs of active hosts, spread over the fabric and the
+ * same each time, without QoS class and as each rule matches, a rule that names groups between hosts of those;
+ * the SL wanted is that of the first rule that matches, as OpenSM decides. Rules by partition are left out,
+ * since who is a member is not known here; *skipped counts them and those without a host to ask from. The
+ * caller frees *probes. 0 or -ENOMEM.
+ */
+#define SM_PAIRS 4
+struct policy;
+int sm_probes(const struct policy *policy, const struct fabric *fabric, unsigned pairs, struct sm_probe **probes,
+	      size_t *count, unsigned *skipped);
+
+struct sm_options {
+	bool qos; /* QoS must be on */
+	const struct sm_probe *probes;
+	size_t probe_count;
+};
+
+/* Rows of coverage that the SM has. */
+enum sm_item { SM_INFO, SM_CLASS_PORT_INFO, SM_PATH_RECORD, SM_ITEMS };
+const char *sm_item_name(enum sm_item item); /* "SMInfo", ... */
+
+struct sm_result {
+	struct check_coverage coverage[SM_ITEMS];
+	bool known;		 /* SMInfo was answered: */
+	struct mad_sm_info info;
+	bool qos_known, qos;	 /* whether QoS is on */
+	uint32_t paths_right, paths_wrong, paths_unknown; /* of the probes */
+	bool right; /* a master that has QoS on where it must, and gives every path the SL wanted */
+};
+
+/*
+ * Asks the subnet manager that the fabric's ports name for its SMInfo; if it is a master, the SA there for
+ * its ClassPortInfo, and if it answers, for each probe's path. What differs or was not answered becomes a
+ * finding (findings may be NULL); a fabric without an SM is its discovery's finding, not ours. Without an answer the
+ * rest is not asked, and counted so. 0; -EINTR; -ENOMEM; -errno when the wire broke.
+ */
+int sm_check(struct source *source, const struct fabric *fabric, const struct sm_options *options,
+	     struct finding_list *findings, struct sm_result *result);
 
 /* --- gaps of a discovery as findings: 'no answer', named by the switch port before it --- */
 void check_gaps(const struct fabric *fabric, struct finding_list *findings);

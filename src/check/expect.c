@@ -70,6 +70,8 @@ enum expect_scope expect_port(const struct expect *expect, const struct fabric *
 	out->high_limit = one_vl ? 0 : expect->config->of[out->type].high_limit;
 	if (has_sl_map(fabric, node, port))
 		out->in_ports = is_switch ? node->ports + 1 : 1;
+	else
+		out->no_sl_map = !one_vl;
 	return EXPECT_PROGRAMMED;
 }
 
@@ -86,6 +88,11 @@ const uint8_t *expect_sl2vl(const struct expect *expect, const struct expect_por
 	return expect->sl2vl[type][port->oper_vls];
 }
 
+bool expect_leftover(const struct expect_port *port, unsigned block)
+{
+	return block % 2 == 1 && (block < 2 ? port->low_cap : port->high_cap) == QOS_VLARB_ENTRIES;
+}
+
 unsigned expect_vlarb(const struct expect *expect, const struct expect_port *port, unsigned block,
 		      struct qos_vlarb_entry out[QOS_VLARB_BLOCK])
 {
@@ -95,5 +102,8 @@ unsigned expect_vlarb(const struct expect *expect, const struct expect_port *por
 
 	qos_vlarb_block(low ? &tables->low : &tables->high, block % 2, low ? port->low_cap : port->high_cap,
 			port->oper_vls, out, &length);
-	return length;
+	if (!expect_leftover(port, block))
+		return length;
+	memset(out, 0, QOS_VLARB_BLOCK * sizeof(*out));
+	return QOS_VLARB_BLOCK;
 }

@@ -38,6 +38,7 @@ struct expect_port {
 	uint8_t high_cap;
 	uint16_t in_ports; /* SL2VL tables: one an in-port from 0; 1 for a port that is none of a switch's; 0:
 			      none */
+	bool no_sl_map;    /* more than one VL, but no SL2VL table: OpenSM programs none */
 	bool has_high_limit;
 	uint8_t high_limit;
 };
@@ -49,7 +50,13 @@ enum expect_scope expect_port(const struct expect *expect, const struct fabric *
 /* The SL2VL table for an in-port, QOS_SL2VL_WIRE bytes. */
 const uint8_t *expect_sl2vl(const struct expect *expect, const struct expect_port *port, unsigned in_port);
 
-/* A VLArb block, 0..3 (low 0, low 1, high 0, high 1); returns how many entries count, 0: not programmed. */
+/*
+ * A VLArb block, 0..3 (low 0, low 1, high 0, high 1); returns how many entries count, 0: not programmed.
+ * A table of exactly 64 entries is a case of its own: OpenSM sends its second block with no entry
+ * (vlarb_update()), so whatever stands there stays in force. expect_leftover() says so; all 32 entries
+ * then count, and none may have weight.
+ */
+bool expect_leftover(const struct expect_port *port, unsigned block);
 unsigned expect_vlarb(const struct expect *expect, const struct expect_port *port, unsigned block,
 		      struct qos_vlarb_entry out[QOS_VLARB_BLOCK]);
 

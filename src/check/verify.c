@@ -158,7 +158,7 @@ bool verify_link_differs(const struct verify *verify, const struct fabric_link *
 
 static bool is_settled(const struct port_state *state)
 {
-	return state->flags & PORT_ASKED && !(state->flags & (PORT_DIFFERS | PORT_UNSURE)) &&
+	return state->flags & PORT_ASKED && !(state->flags & (PORT_DIFFERS | PORT_UNSURE | PORT_LEFT)) &&
 	       verify_port_failed(state) == 0;
 }
 
@@ -284,6 +284,8 @@ static void judge_port(struct verify *v, uint32_t port)
 	case EXPECT_PROGRAMMED:
 		break;
 	case EXPECT_DOWN:
+		state->flags |= p->peer != FABRIC_NONE ? PORT_LEFT : PORT_EXCLUDED;
+		return;
 	case EXPECT_BASE_PORT:
 		state->flags |= PORT_EXCLUDED;
 		return;
@@ -308,8 +310,9 @@ static void add_to_result(struct verify_result *result, const struct port_state 
 		for (outcome = 0; outcome < MAD_OUTCOMES; outcome++)
 			result->coverage[item].ended[outcome] += state->ended[item][outcome];
 	}
-	if (state->flags & PORT_EXCLUDED && !failed) {
-		result->ports_excluded++;
+	if (state->flags & (PORT_EXCLUDED | PORT_LEFT) && !failed) {
+		result->ports_excluded += state->flags & PORT_EXCLUDED ? 1 : 0;
+		result->ports_left += state->flags & PORT_LEFT ? 1 : 0;
 		return;
 	}
 	result->ports++;

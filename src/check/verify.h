@@ -33,13 +33,14 @@ enum port_flag {
 	PORT_SL2VL = 1 << 5,    /* the following: differs there */
 	PORT_VLARB = 1 << 6,
 	PORT_HIGH_LIMIT = 1 << 7,
+	PORT_LEFT = 1 << 8, /* found with a peer, but down when it was asked */
 	PORT_DIFFERS = PORT_SL2VL | PORT_VLARB | PORT_HIGH_LIMIT,
 };
 
 struct port_state {
 	struct port_diff *diff; /* NULL: no table differs */
 	struct expect_port expect;
-	uint8_t flags;
+	uint16_t flags;
 	uint8_t high_limit_got;
 	uint8_t tries;         /* most MADs sent for a query that was not answered */
 	uint8_t vlarb_blocks;  /* bits: blocks that differ */

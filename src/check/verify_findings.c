@@ -135,6 +135,11 @@ static void add_vlarb(const struct verify *v, uint32_t port, unsigned first_bloc
 		return;
 	if (cap > QOS_VLARB_BLOCK)
 		finding_set(&f->what, "VLArb %s, entries %u-%u", name, t.first + 1, t.first + t.count);
+	for (block = first_block; block < first_block + 2; block++) {
+		if (expect_leftover(&state->expect, block) && state->vlarb_blocks >> block & 1)
+			finding_set(&f->detail, "OpenSM sets no entry from 33 on in a table of exactly 64, so what stands "
+				    "there stays in force");
+	}
 	t.count = telling_entries(&t);
 	qos_vlarb_format(t.wanted, t.count, text);
 	finding_set(&f->wanted, "%s", text);
@@ -211,6 +216,10 @@ static void add_port(const struct verify *v, uint32_t port, bool silent, struct 
 		add_high_limit(v, port, findings);
 	if (state->flags & PORT_UNSURE)
 		add_unsure(v, port, findings);
+	if (state->flags & PORT_LEFT)
+		place_port(finding_add(findings, FINDING_PORT_LEFT), v->fabric, port);
+	if (state->expect.no_sl_map)
+		place_port(finding_add(findings, FINDING_SL2VL_UNSUPPORTED), v->fabric, port);
 	for (item = 0; item < VERIFY_ITEMS; item++)
 		add_failed(v, port, item, silent, findings);
 }

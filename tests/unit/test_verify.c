@@ -95,10 +95,9 @@ static void test_clean_with_other_abilities(void **state)
 {
 	const struct rig_options cases[] = {
 		{.isl = {.oper_vls = 2}, .host = {.vl_cap = 3, .oper_vls = 3}},
-		{.isl = {.vl_cap = 5, .oper_vls = 5, .low_cap = 64, .high_cap = 64}},
+		{.isl = {.vl_cap = 5, .oper_vls = 5, .low_cap = 63, .high_cap = 63}},
 		{.isl = {.low_cap = 48, .high_cap = 33}, .port0 = {.vl_cap = 3, .oper_vls = 3}},
 		{.host = {.vl_cap = 1, .oper_vls = 1}, .router = {.oper_vls = 1}},
-		{.no_leaf_sl_map = true, .no_host_sl_map = true},
 	};
 	struct rig rig;
 
@@ -110,6 +109,55 @@ static void test_clean_with_other_abilities(void **state)
 		assert_int_equal(verify_result(rig.verify)->ports, 13);
 		rig_free(&rig);
 	}
+}
+
+/* Where OpenSM can program no SL2VL table on a port of several VLs, none is asked for, and it is said. */
+static void test_no_sl_map(void **state)
+{
+	const struct rig_options no_map = {.no_leaf_sl_map = true, .no_host_sl_map = true};
+	struct rig rig;
+
+	(void)state;
+	rig_make(&rig, &no_map);
+	rig_verify(&rig);
+	assert_int_equal(verify_result(rig.verify)->ports_differ, 0);
+	assert_int_equal(rig.findings.count, finding_count_code(&rig.findings, FINDING_SL2VL_UNSUPPORTED));
+	assert_true(rig.findings.count > 0);
+	for (size_t i = 0; i < rig.findings.count; i++) {
+		uint32_t port = rig_port(&rig, rig.findings.items[i].guid, (unsigned)rig.findings.items[i].port);
+
+		assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, port, MAD_SL2VL, SCRIPT_ANY), 0);
+	}
+	assert_int_equal(finding_exit(&rig.findings), IBQOS_EXIT_WARNING);
+	rig_free(&rig);
+}
+
+/* OpenSM never sets entries 33 to 64 of a table of 64: weight that stands there is in force all the same. */
+static void test_leftover_of_a_table_of_64(void **state)
+{
+	const struct rig_options options = {.isl = {.vl_cap = 5, .oper_vls = 5, .low_cap = 64, .high_cap = 64}};
+	const struct finding *f;
+	struct rig rig;
+
+	(void)state;
+	rig_make(&rig, &options);
+	for (unsigned i = 0; i < 2; i++) {
+		for (unsigned block = 1; block < QOS_VLARB_BLOCKS; block += 2) {
+			memset(rig_device(&rig, RIG_LEAF, 5 + i)->vlarb[block], 0, 64);
+			memset(rig_device(&rig, RIG_SPINE, 1 + i)->vlarb[block], 0, 64);
+		}
+	}
+	rig_device(&rig, RIG_LEAF, 5)->vlarb[1][2] = 9; /* a VL without weight does nothing */
+	rig_verify(&rig);
+	assert_clean(&rig);
+	rig_device(&rig, RIG_LEAF, 5)->vlarb[3][63] = 7;
+	rig_verify(&rig);
+	f = rig_only(&rig, FINDING_VLARB_DIFFERS);
+	assert_int_equal(rig.findings.count, 1);
+	assert_int_equal(f->port, 5);
+	assert_string_equal(f->what, "VLArb high, entries 33-64");
+	assert_non_null(strstr(f->detail, "stays in force"));
+	rig_free(&rig);
 }
 
 /* Every in-port of every out-port, every SL: one wrong entry is one finding, and says where. */
@@ -391,9 +439,14 @@ static void test_fresh_port_info_decides(void **state)
 	rig_device(&rig, RIG_LEAF, 4)->info[33] = FABRIC_PHYS_LINK_UP << 4 | 2;
 	rig_program(&rig);
 	rig_verify(&rig);
-	assert_clean(&rig);
+	/* the port that went down is neither right nor wrong, and says so */
+	assert_int_equal(rig_only(&rig, FINDING_PORT_LEFT)->port, 2);
+	assert_int_equal(rig.findings.count, 1);
+	assert_int_equal(finding_exit(&rig.findings), IBQOS_EXIT_UNKNOWN);
 	assert_int_equal(verify_result(rig.verify)->ports, 13); /* one fewer, one more */
-	assert_int_equal(verify_result(rig.verify)->ports_excluded, 3);
+	assert_int_equal(verify_result(rig.verify)->ports_differ + verify_result(rig.verify)->ports_unknown, 0);
+	assert_int_equal(verify_result(rig.verify)->ports_left, 1);
+	assert_int_equal(verify_result(rig.verify)->ports_excluded, 2);
 	assert_int_equal(script_source_asked(rig.source, SCRIPT_ANY, rig_port(&rig, RIG_LEAF, 2), MAD_SL2VL,
 					     SCRIPT_ANY),
 			 0);
@@ -463,6 +516,8 @@ int main(void)
 		cmocka_unit_test(test_clean_fabric_and_what_was_asked),
 		cmocka_unit_test(test_modifiers),
 		cmocka_unit_test(test_clean_with_other_abilities),
+		cmocka_unit_test(test_no_sl_map),
+		cmocka_unit_test(test_leftover_of_a_table_of_64),
 		cmocka_unit_test(test_every_sl2vl_entry_is_compared),
 		cmocka_unit_test(test_sl2vl_finding),
 		cmocka_unit_test(test_enhanced_port_0),

