@@ -30,7 +30,8 @@ READERS = (("-t", "30", "--retries", "1"), ("-t", "50", "--retries", "3"), ("-t"
 SILENT = ("gpu-002", "gpu-005", "oss-01", "spine-02", "leaf-02")
 STEPS = ("preflight:", "backup:", "install:", "converge:", "rollback:", "reloaded OpenSM")
 # verify, audit, plan, discover do not touch files; apply does the most and is hurt the most
-COMMANDS = {"apply": 5, "verify": 4, "audit": 2, "plan": 2, "discover": 1}
+COMMANDS = {"apply": 5, "rollback": 1.5, "verify": 4, "audit": 2, "plan": 2, "discover": 1}
+WRITE = ("apply", "rollback")
 
 
 class Chaos:
@@ -40,6 +41,7 @@ class Chaos:
         self.log = open(os.path.join(folder, "chaos.log"), "w", encoding="utf-8")
         self.faults, self.verdicts = collections.Counter(), collections.Counter()
         self.steps = self.bad = self.strays = self.lost_edits = self.own_deaths = 0
+        self.edit_mark = None  # of an edit that another admin made during the run that is judged
         self.current = "first"  # the policy that was applied last
         self.kept = {}  # files of history as they were first seen
         self.skipped = []
@@ -86,6 +88,14 @@ class Chaos:
         w.calm()
         self.history_stands()
         self.go_back()
+        for args in (["apply", w.policies["high"]], ["rollback"]):
+            versions = judge.Versions(w)
+            r = w.ibqos([*args, "--format", "json", "--deadline", "40", *self.state()], 1)
+            self.common(r, args[0], versions)
+            if r.returncode != 0:
+                self.fail(f"after the chaos {args[0]} fails", r)
+        if differ := truth.differences(truth.read(w), truth.tables_of_config(w.files()[0]), w.net):
+            self.fail(f"after the chaos and a rollback, ports hold other tables: {differ}")
         versions = judge.Versions(w)
         r = w.ibqos(["apply", w.policies["first"], "--format", "json", "--deadline", "40", *self.state()], 1)
         self.common(r, "apply", versions)
@@ -115,9 +125,10 @@ class Chaos:
             w.sm.hup()
             w.sm.wait_sweep(before, 30)
         r = w.ibqos(["verify", "--opensm-conf", w.sm.config, "--format", "json"], 1)
+        differ = truth.differences(truth.read(w), truth.tables_of_config(w.files()[0]), w.net)
         self.say(f"gone back to {os.path.basename(folder)}: verify {r.returncode}")
-        if judge.criticals(r):
-            self.fail(f"gone back to {folder}, ports hold other tables", r)
+        if differ or judge.criticals(r):
+            self.fail(f"gone back to {folder}, ports hold other tables: {differ}", r)
 
     # --- history ---
 
@@ -290,13 +301,13 @@ class Chaos:
     def meanwhile(self, rng, command):
         """Events for one run, and what they may change: a set of "links", "sm", "edit", "rules" and others."""
         events, touched, w = [], set(), self.world
-        when = (rng.choice(STEPS), rng.choice((0, 0.001, 0.003, 0.01, 0.05, 0.3))) if command == "apply" and \
+        when = (rng.choice(STEPS), rng.choice((0, 0.001, 0.003, 0.01, 0.05, 0.3))) if command in WRITE and \
             rng.random() < 0.7 else rng.choice((0.005, 0.02, 0.05, 0.1, 0.3, 0.8, 2.0))
-        if rng.random() < (0.4 if command == "apply" else 0.1):
+        if rng.random() < (0.4 if command in WRITE else 0.1):
             number = rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
             events.append((when, f"ibqos gets {signal.Signals(number).name}", w.killer(number)))
             when = rng.choice((0.1, 0.5, 1.5))
-        if rng.random() < (0.45 if command == "apply" else 0.2):
+        if rng.random() < (0.45 if command in WRITE else 0.2):
             kind = rng.choice(("hup", "sm-end", "unlink", "relink", "noise", "noise-off", "full", "full-off", "edit"))
             touched.add({"unlink": "links", "relink": "links", "sm-end": "sm", "noise": "rules", "noise-off": "rules",
                          "edit": "edit"}.get(kind, kind))
@@ -319,9 +330,9 @@ class Chaos:
         rng, w = random.Random(f"{self.seed}/{self.steps}"), self.world
         self.say(f"step {self.steps}")
         command = rng.choices(list(COMMANDS), list(COMMANDS.values()))[0]
-        if command == "apply" and rng.random() < 0.4:  # an apply that gets far, for what is done to it then
+        if command in WRITE and rng.random() < 0.4:  # one that gets far, for what is done to it then
             self.do_calm(rng)
-            self.say("  calm before an apply")
+            self.say(f"  calm before {command}")
         else:
             for _ in range(rng.choice((1, 1, 2, 3))):
                 self.fault(rng)
@@ -336,12 +347,12 @@ class Chaos:
         events, touched = self.meanwhile(rng, command)
         args = [command, *([w.policies[name]] if command in ("apply", "verify", "plan") else []), *rng.choice(READERS),
                 "--format", "json"]
-        if command == "apply":
+        if command in WRITE:
             args += ["-v", "--deadline", str(rng.choice((3, 5))), *self.state()]
             args += ["--allow-incomplete"] if rng.random() < 0.3 else []
-        look = command in ("apply", "verify")
+        look = command in ("apply", "rollback", "verify")
         before = truth.read(w) if look else None
-        versions, self.edit_mark, linked = judge.Versions(w), None, w.linked_ports()
+        versions, linked = judge.Versions(w), w.linked_ports()
         standby, noise = w.standby.alive(), bool(w.noise)
         r = w.ibqos(args, rng.randrange(1 << 30), events)
         after = truth.read(w) if look else None
@@ -364,16 +375,16 @@ class Chaos:
     def common(self, r, command, versions):
         for what in judge.ended_well(r) + judge.agrees(r):
             self.fail(f"{command}: {what}", r)
-        mark = getattr(self, "edit_mark", None)
+        mark, self.edit_mark = self.edit_mark, None
         bad, now = judge.files_whole(versions, r, command, mark)
         for what in bad:
             self.fail(f"{command}: {what}", r)
         if mark and mark not in (self.world.files()[0] or b""):
             self.lost_edits += 1
             self.say(f"  another admin's edit {mark.decode()!r} is gone from opensm.conf")
-        if command == "apply" and r.returncode in judge.NAMES:
+        if command in WRITE and r.returncode in judge.NAMES:
             for what in judge.apply_agrees(r, now):
-                self.fail(f"apply: {what}", r)
+                self.fail(f"{command}: {what}", r)
         bad, left = judge.no_strays(versions, r)
         for what in bad:
             self.fail(f"{command}: {what}", r)
@@ -388,7 +399,7 @@ class Chaos:
         if not w.plant or not quiet:
             return
         kind, where = w.plant
-        seen = {"silent": ("discover", "audit", "verify", "plan", "apply"), "table": ("verify", "apply"),
+        seen = {"silent": ("discover", "audit", "verify", "plan", "apply", "rollback"), "table": ("verify", "apply"),
                 "slow": ("audit",)}[kind]
         if command not in seen:
             return
@@ -403,7 +414,7 @@ class Chaos:
             return
         if r.returncode in (0, 1):
             self.fail(f"{command}: exit {r.returncode}, but {w.plant} was there all the time", r)
-        if command == "apply" or noise or "stopped by a signal" in r.stderr or kind == "silent":
+        if command in WRITE or noise or "stopped by a signal" in r.stderr or kind == "silent":
             return
         code = {"table": "sl2vl-differs", "slow": "link-speed-low"}[kind]
         places = {where[:2]} if kind == "table" else {(n.name, p) for c in (w.net.cables[where],)
@@ -429,6 +440,14 @@ class Chaos:
         self.current = name
         if r.returncode == 0 and self.world.sm.alive() and not touched:
             self.sa_answers(r, name, after)
+
+    def judge_rollback(self, r, _, __, after, touched, linked, standby):
+        """Exit 0: the ports hold what the config in place says."""
+        if r.returncode != 0 or touched or standby:
+            return
+        tables = truth.tables_of_config(self.world.files()[0])
+        if wrong := [p for p in truth.differences(after, tables, self.world.net) if p in linked]:
+            self.fail(f"rollback: exit 0, but ports hold other tables: {wrong[:3]}", r)
 
     def sa_answers(self, r, name, state):
         """OpenSM must have read the rules too: path records of each class's traffic class carry its SL."""

@@ -111,16 +111,19 @@ def qos_of(text):
     return values[-1][0] if values and values[-1] else None
 
 
-def _conf_names(conf, old, new):
-    """Which versions it is; more than one where they are the same bytes."""
+def _conf_names(conf, old, new, command):
+    """Which versions it is; more than one where they are the same bytes. Going back writes `qos` explicitly."""
+    back = new if command == "rollback" else old
     names = {name for name, text in (("old", old), ("new", new)) if conf == text and (name == "old" or new is not None)}
-    if conf and old and without_qos(conf) == without_qos(old) and qos_of(conf) in (b"TRUE", b"FALSE"):
-        names.add("old with qos written")
+    if conf and back and without_qos(conf) == without_qos(back) and qos_of(conf) in (b"TRUE", b"FALSE"):
+        names.add("new" if command == "rollback" else "old with qos written")
     return names
 
 
-def _rules_names(rules, old, new):
-    return {name for name, text in (("old", old), ("new", new)) if rules == text and (name == "old" or new is not None)}
+def _rules_names(rules, old, new, command):
+    # before an apply there may have been none
+    return {name for name, text in (("old", old), ("new", new))
+            if rules == text and (name == "old" or new is not None or command == "rollback")}
 
 
 class State:
@@ -145,9 +148,11 @@ class Versions:
         self.world, self.before, self.histories = world, world.files(), set(world.histories())
         self.temporaries = world.temporaries()
 
-    def history(self):
-        """The folder that the run made, or None."""
+    def history(self, command):
+        """The folder that the run made, or, for rollback, undoes; None: there is none."""
         made = set(self.world.histories()) - self.histories
+        if command == "rollback":
+            return max(self.histories, default=None)
         return made.pop() if len(made) == 1 else None
 
 
@@ -179,23 +184,23 @@ def files_whole(versions, r, command, edit_mark=None):
     """(faults found, what the files are now)."""
     world, (old_conf, old_rules) = versions.world, versions.before
     conf, rules = world.files()
-    folder = versions.history()
+    folder = versions.history(command)
     new_conf = new_rules = None
     bad, whole = [], True
     made = set(world.histories()) - versions.histories
-    if command != "apply" and made:
-        bad.append(f"{command} made a history folder")
-    if len(made) > 1:
-        bad.append(f"one run made {len(made)} history folders")
-    if folder:
+    if len(made) > (command == "apply"):
+        bad.append(f"one {command} made {len(made)} history folders")
+    if folder and command == "apply":
         bad, whole = kept_whole(folder, versions.before)
         new_conf, new_rules = (read(os.path.join(folder, n)) for n in ("new-opensm.conf", "new-qos-policy.conf"))
+    elif folder and command == "rollback":  # the files before that apply are the new ones
+        new_conf, new_rules = (read(os.path.join(folder, n)) for n in ("old-opensm.conf", "old-qos-policy.conf"))
     if edit_mark and conf:  # another admin's line, added meanwhile, is whole or not there
         conf = _without_edit(conf, edit_mark, old_conf, new_conf)
-    now = State(_conf_names(conf, old_conf, new_conf), _rules_names(rules, old_rules, new_rules))
+    now = State(_conf_names(conf, old_conf, new_conf, command), _rules_names(rules, old_rules, new_rules, command))
     if not now.known:
         bad.append(f"a file is neither old nor new: {now}")
-    if (command != "apply" or not whole or not folder) and not now.untouched:
+    if (command not in ("apply", "rollback") or not whole or not folder) and not now.untouched:
         bad.append(f"files were changed without a whole history: {now}")
     return bad, now
 
@@ -208,21 +213,29 @@ def _without_edit(conf, mark, old, new):
 
 
 def apply_agrees(r, now):
-    """What apply says of the files is what they are."""
+    """What apply or rollback says of the files is what they are."""
     report = parsed(r)
     if report is None or not now.known:
         return []
     a = report.get("apply")
     codes = {f["code"] for f in report["findings"]}
     if a is None:
-        return [] if now.untouched else [f"apply told nothing, but {now}"]
+        return [] if now.untouched else [f"told nothing, but {now}"]
     bad = []
     if (a["unchanged"] or a["reached"] in ("preflight", "backup")) and not now.untouched:
         bad.append(f"reached {a['reached']}, nothing to do {a['unchanged']}, but {now}")
+    if "rollback" in r.argv[1:2]:
+        if a["rolled_back"] and not now.new:
+            bad.append(f"says rolled back, but {now}")
+        if r.returncode == 0 and not a["rolled_back"]:
+            bad.append("exit 0, but not rolled back")
+        return bad
     if a["installed"] and not a["unchanged"] and "apply-rollback-failed" not in codes and not now.new:
         bad.append(f"says installed, but {now}")
-    if (a["rolled_back"] or not a["installed"]) and not now.old:
-        bad.append(f"says rolled back {a['rolled_back']}, installed {a['installed']}, but {now}")
+    if a["rolled_back"] and not now.old:
+        bad.append(f"says rolled back, but {now}")
+    if not a["installed"] and "apply-rollback-failed" not in codes and not now.old:
+        bad.append(f"says not installed, but {now}")
     if r.returncode == 0 and not a["installed"]:
         bad.append("exit 0, but not installed")
     return bad

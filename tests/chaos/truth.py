@@ -18,6 +18,24 @@ def tables_of(plan):
             for t in plan["tables"]}
 
 
+def tables_of_config(text):
+    """The same from an opensm.conf: each key falls back to that without a type, then to OpenSM's own (osm_base.h:638)."""
+    keys = {}
+    for line in text.decode(errors="replace").splitlines():
+        words = line.split("#")[0].split()
+        if len(words) > 1:
+            keys[words[0]] = words[1]
+    own = {"sl2vl": ",".join(str(v) for v in [*range(15), 7]), "vlarb_high": "0:4," + ",".join(f"{v}:0" for v in range(1, 15)),
+           "vlarb_low": "0:0," + ",".join(f"{v}:4" for v in range(1, 15)), "high_limit": "0"}
+
+    def value(kind, key):
+        return keys.get(f"qos_{kind}_{key}") or keys.get(f"qos_{key}") or own[key]
+
+    return {kind: {"sl2vl": [int(v) for v in value(kind, "sl2vl").split(",")], "low": _entries(value(kind, "vlarb_low")),
+                   "high": _entries(value(kind, "vlarb_high")), "high_limit": max(int(value(kind, "high_limit")), 0)}
+            for kind in ("ca", "sw0", "swe")}
+
+
 def read(world):
     """{node: {port: what it holds}} of all nodes that a route leads to."""
     nodes = {name: {"route": route, "switch": world.net[name].switch, "ports": world.net[name].ports}
