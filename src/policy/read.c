@@ -108,7 +108,7 @@ static const struct key_row opensm_rows[] = {
 	 .wanted = "an absolute path",
 	 .doc = "Its log file. Default: what the running OpenSM says."},
 };
-static const struct key_table opensm_key_table = KEY_TABLE("opensm", opensm_rows);
+static const struct key_table opensm_key_table = KEY_TABLE("opensm", opensm_rows, false);
 
 static int set_opensm(struct policy_reader *in, void *target, const struct key_value *value)
 {
@@ -182,7 +182,7 @@ static const struct key_row policy_rows[] = {
 	 .wanted = "keys and values: config, qos_policy, log",
 	 .doc = "The OpenSM that is to program it."},
 };
-const struct key_table policy_key_table = KEY_TABLE("policy", policy_rows);
+const struct key_table policy_key_table = KEY_TABLE("policy", policy_rows, false);
 
 static int read_root(struct policy_reader *in, const struct tree_node *root, bool whole)
 {

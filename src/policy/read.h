@@ -73,8 +73,9 @@ struct key_table {
 	const char *what; /* "class": one of what it reads */
 	const struct key_row *rows;
 	size_t count;
+	bool not_empty; /* without a key it would mean everything, or nothing */
 };
-#define KEY_TABLE(name, rows) {name, rows, sizeof(rows) / sizeof((rows)[0])}
+#define KEY_TABLE(name, rows, not_empty) {name, rows, sizeof(rows) / sizeof((rows)[0]), not_empty}
 
 #define KEY_MANY 32 /* values of a key that takes one or a list */
 

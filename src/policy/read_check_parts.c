@@ -25,11 +25,6 @@ static void unknown_name(struct policy_reader *in, struct policy_mark mark, cons
 	read_quote(&f->got, name);
 }
 
-static void empty(struct policy_reader *in, struct policy_mark mark, const char *what)
-{
-	finding_set(&read_finding(in, FINDING_POLICY_EMPTY, mark)->what, "%s", what);
-}
-
 /* --- matches --- */
 
 static void check_groups(struct policy_reader *in, const struct policy_texts *names)
@@ -79,17 +74,8 @@ static void check_service(struct policy_reader *in, const struct policy_match *m
 		conflict(in, match->service_mark, "service", "its requests have no QoS class");
 }
 
-/* True if something stood there, be it faulty. */
-static bool match_says_something(const struct policy_match *match)
-{
-	return match->service_mark.line || match->service_ids.count || match->pkey_mark.line || match->partition ||
-	       match->qos_classes.count || match->sources.count || match->destinations.count;
-}
-
 static void check_match(struct policy_reader *in, struct policy_match *match)
 {
-	if (!match_says_something(match))
-		empty(in, match->mark, "match");
 	check_service(in, match);
 	check_partition_of(in, match);
 	check_groups(in, &match->sources);
@@ -125,12 +111,6 @@ static bool group_used(const struct policy *policy, const char *name)
 
 static void check_group(struct policy_reader *in, const struct policy_group *group)
 {
-	for (size_t i = 0; i < group->item_count; i++) {
-		const struct policy_group_item *item = &group->items[i];
-
-		if (!item->names.count && !item->guids.count && !item->node_types)
-			empty(in, item->mark, "group item");
-	}
 	if (!group_used(in->policy, group->name))
 		read_quote(&read_finding(in, FINDING_POLICY_GROUP_UNUSED, group->mark)->got, group->name);
 }

@@ -137,7 +137,7 @@ static const struct key_row match_rows[] = {
 	 .wanted = "the name of a group in 'groups'",
 	 .doc = "Groups, one of which must have the port that the path ends at. With both, both must hold."},
 };
-static const struct key_table match_key_table = KEY_TABLE("match", match_rows);
+static const struct key_table match_key_table = KEY_TABLE("match", match_rows, true);
 
 static void match_clear(struct policy_match *match)
 {
@@ -311,4 +311,4 @@ static const struct key_row class_rows[] = {
 	 .doc = "Which traffic of programs that ask the subnet manager for a path is in this class. Of one item all keys "
 		"must hold; the items are alternatives."},
 };
-const struct key_table class_key_table = KEY_TABLE("class", class_rows);
+const struct key_table class_key_table = KEY_TABLE("class", class_rows, false);

@@ -233,6 +233,8 @@ int read_keys(struct policy_reader *in, const struct tree_node *mapping, const s
 	}
 	if (r == 0 && !mapping->open)
 		missing_keys(in, mapping, table, seen_at);
+	if (r == 0 && !mapping->open && table->not_empty && !mapping->first)
+		finding_set(&read_finding(in, FINDING_POLICY_EMPTY, mapping->mark)->what, "%s", table->what);
 	free(seen_at);
 	return r;
 }

@@ -83,7 +83,7 @@ static const struct key_row group_rows[] = {
 	 .wanted = "ca, switch or router",
 	 .doc = "Nodes by what they are."},
 };
-const struct key_table group_key_table = KEY_TABLE("group item", group_rows);
+const struct key_table group_key_table = KEY_TABLE("group item", group_rows, true);
 
 static void *add_group_item(struct policy_reader *in, void *target, struct policy_mark mark)
 {
@@ -206,7 +206,7 @@ static const struct key_row partition_rows[] = {
 	 .wanted = "true or false",
 	 .doc = "Whether IPoIB runs in it (``ipoib`` in partitions.conf). Default: false."},
 };
-const struct key_table partition_key_table = KEY_TABLE("partition", partition_rows);
+const struct key_table partition_key_table = KEY_TABLE("partition", partition_rows, false);
 
 static void *add_partition(struct policy_reader *in, void *target, struct policy_mark mark)
 {
@@ -262,7 +262,7 @@ static const struct key_row share_rows[] = {
 	 .wanted = "a percentage above 0 up to 100",
 	 .doc = "Its share there."},
 };
-static const struct key_table share_key_table = KEY_TABLE("share", share_rows);
+static const struct key_table share_key_table = KEY_TABLE("share", share_rows, false);
 
 static void *add_share(struct policy_reader *in, void *target, struct policy_mark mark)
 {
@@ -311,7 +311,7 @@ static const struct key_row override_rows[] = {
 	 .wanted = "a list of shares: class, share",
 	 .doc = "Other shares; a class that is not named keeps its own."},
 };
-static const struct key_table override_key_table = KEY_TABLE("override", override_rows);
+static const struct key_table override_key_table = KEY_TABLE("override", override_rows, true);
 
 static int set_override(struct policy_reader *in, enum qos_port_type type, const struct key_value *value)
 {
@@ -362,7 +362,7 @@ static const struct key_row overrides_rows[] = {
 	 .wanted = "keys and values: high_limit, shares",
 	 .doc = "What routers send."},
 };
-const struct key_table overrides_key_table = KEY_TABLE("override", overrides_rows);
+const struct key_table overrides_key_table = KEY_TABLE("overrides", overrides_rows, true);
 
 int set_overrides(struct policy_reader *in, void *target, const struct key_value *value)
 {

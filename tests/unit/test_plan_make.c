@@ -638,6 +638,213 @@ static void test_unreadable_file(void **state)
 	plan_free(NULL);
 }
 
+/* --- the language beyond classes --- */
+
+#define LANGUAGE_HEAD \
+	"version: 1\nclasses:\n" \
+	"  - {name: training, sl: 1, share: 70%, nccl_ib_tc: 104}\n" \
+	"  - {name: storage, sl: 2, share: 20%"
+#define LANGUAGE_REST "}\n  - {name: other, sl: 0, share: 10%, default: true}\n"
+
+/* Plans a policy given as text on the usual fabric, with the test's files. */
+static struct policy *plan_text(struct rig *r, const char *text, unsigned flags)
+{
+	char whole[2048];
+	struct policy *policy;
+
+	snprintf(whole, sizeof(whole), "%sopensm: {config: %s}\n", text, r->conf);
+	assert_int_equal(policy_parse("p.yaml", whole, strlen(whole), &r->findings, &policy), 0);
+	assert_non_null(policy);
+	finding_list_clear(&r->findings);
+	if (!r->fabric->finished) {
+		add_usual(r);
+		assert_int_equal(fabric_finish(r->fabric), 0);
+	}
+	plan_free(r->plan);
+	assert_int_equal(plan_make(policy, r->fabric, flags, &r->findings, &r->plan), 0);
+	return policy;
+}
+
+static void test_groups(void **state)
+{
+	static const char wanted[] =
+		"port-groups\n"
+		"    port-group\n        name: gpus\n"
+		"        port-guid: 0x0000000000000101\n        port-guid: 0x0000000000000201\n    end-port-group\n"
+		"    port-group\n        name: Gpus_2\n"
+		"        port-guid: 0x0000000000000010\n        port-guid: 0x0000000000000201\n    end-port-group\n"
+		"end-port-groups\n";
+	struct rig *r = *state;
+	struct policy *policy = plan_text(
+		r,
+		LANGUAGE_HEAD
+		", match: [{source: gpus, destination: [nobody, Gpus]}, {source: nobody}, {service: rds}]" LANGUAGE_REST
+		"groups:\n"
+		"  gpus: [{name: \"gpu-[12]\"}]\n"
+		"  Gpus: [{guid: 0x201}, {guid: 0x10, node_type: [ca, switch]}, {guid: 0x20, node_type: ca}]\n"
+		"  nobody: [{name: \"GPU*\"}, {guid: [0x999, 0x101], node_type: router}]\n"
+		"  unused: [{node_type: switch}]\n",
+		0);
+	const struct finding *f;
+
+	assert_non_null(r->plan);
+	assert_non_null(strstr(r->plan->rules_new, wanted));
+	assert_non_null(strstr(r->plan->rules_new,
+			       "qos-match-rule\n        source: gpus\n        destination: Gpus_2\n"
+			       "        qos-level-name: storage\n"));
+	/* the rule of nobody is left out: without its group it would match everything */
+	assert_null(strstr(r->plan->rules_new, "nobody"));
+	assert_null(strstr(r->plan->rules_new, "unused"));
+	assert_non_null(strstr(r->plan->rules_new, "service-id: 0x10648ca\n        qos-level-name: storage\n"));
+	f = only(r, FINDING_PLAN_GROUP_EMPTY);
+	assert_int_equal(f->line, 9);
+	assert_int_equal(f->column, 3);
+	assert_string_equal(f->what, "group 'nobody'");
+	assert_int_equal(r->findings.count, 1);
+	policy_free(policy);
+}
+
+static void test_groups_that_meet_here(void **state)
+{
+	static const struct {
+		const char *pattern;
+		enum finding_code code; /* the only one; FINDING_CODES: none */
+	} cases[] = {
+		{"gpu-2", FINDING_CODES},
+		{"gpu-3", FINDING_PLAN_GROUP_EMPTY},
+		{"gpu-?", FINDING_POLICY_MATCH_OVERLAP},
+	};
+	struct rig *r = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct policy *policy;
+		char text[1024];
+
+		snprintf(text, sizeof(text),
+			 "version: 1\nclasses:\n"
+			 "  - {name: a, sl: 1, share: 70%%, match: [{source: x}]}\n"
+			 "  - {name: b, sl: 2, share: 20%%, match: [{source: y, pkey: 3}]}\n"
+			 "  - {name: other, sl: 0, share: 10%%, default: true}\n"
+			 "groups:\n  x: [{name: \"gpu-1\"}]\n  y: [{name: \"%s\"}]\n",
+			 cases[i].pattern);
+		policy = plan_text(r, text, 0);
+		assert_int_equal(r->findings.count, cases[i].code != FINDING_CODES);
+		if (cases[i].code == FINDING_POLICY_MATCH_OVERLAP)
+			assert_int_equal(r->findings.items[0].line, 4);
+		if (cases[i].code != FINDING_CODES)
+			only(r, cases[i].code);
+		policy_free(policy);
+	}
+}
+
+static void test_expected_vls(void **state)
+{
+	struct rig *r = *state;
+	struct policy *policy = plan_text(r, LANGUAGE_HEAD LANGUAGE_REST "vls: 8\n", 0);
+
+	assert_non_null(r->plan);
+	assert_int_equal(r->findings.count, 0);
+	policy_free(policy);
+	policy = plan_text(r, LANGUAGE_HEAD LANGUAGE_REST "vls: 4\n", 0);
+	assert_non_null(r->plan);
+	assert_string_equal(only(r, FINDING_PLAN_VLS_MORE)->got, "8");
+	assert_int_equal(only(r, FINDING_PLAN_VLS_MORE)->line, 6);
+	policy_free(policy);
+	policy = plan_text(r, LANGUAGE_HEAD LANGUAGE_REST "vls: 15\n", 0);
+	assert_null(r->plan);
+	assert_int_equal(r->findings.count, 6); /* both ends of three links */
+	assert_int_equal(r->findings.items[0].code, FINDING_PLAN_VLS_FEWER);
+	assert_string_equal(r->findings.items[0].wanted, "15 VLs");
+	assert_string_equal(r->findings.items[0].got, "8");
+	policy_free(policy);
+}
+
+static void test_overrides(void **state)
+{
+	struct rig *r = *state;
+	struct policy *policy = plan_text(
+		r, LANGUAGE_HEAD ", priority: high" LANGUAGE_REST
+		"overrides:\n  swe: {high_limit: 9, shares: [{class: storage, share: 15%}]}\n  rtr: {high_limit: 3}\n", 0);
+	const struct qos_tables *of;
+
+	assert_non_null(r->plan);
+	of = r->plan->config.of;
+	/* 20 % high: the largest limit that leaves the low table half; its own 9 on switches, and on their port 0 */
+	assert_int_equal(of[QOS_PORT_CA].high_limit, 1);
+	assert_int_equal(of[QOS_PORT_SWE].high_limit, 9);
+	assert_int_equal(of[QOS_PORT_RTR].high_limit, 3);
+	assert_memory_equal(&of[QOS_PORT_SW0], &of[QOS_PORT_SWE], sizeof(of[0]));
+	assert_non_null(strstr(r->plan->conf_new, "qos_sw0_high_limit 9\n"));
+	assert_non_null(strstr(r->plan->conf_new, "qos_rtr_high_limit 3\n"));
+	/* storage ahead of all: 1/10 of the link is left for the others on switches, in the ratio of 70 to 10 */
+	assert_true(fabs(r->plan->classes[0].share_full - 0.1 * 70 / 80) < 0.002);
+	policy_free(policy);
+
+	/* shares alone: the least of what adapters and switches give */
+	policy = plan_text(r, LANGUAGE_HEAD LANGUAGE_REST "overrides:\n  ca: {shares: [{class: training, share: 40%}, "
+							  "{class: storage, share: 50%}]}\n",
+			   0);
+	assert_non_null(r->plan);
+	assert_int_equal(r->findings.count, 0);
+	assert_true(fabs(r->plan->classes[0].share_full - 0.4) < 0.01);
+	assert_true(fabs(r->plan->classes[1].share_full - 0.2) < 0.01);
+	policy_free(policy);
+}
+
+/* 5 % with least latency: one packet before each of the others, which keep their ratio. */
+static void test_least_latency(void **state)
+{
+	struct rig *r = *state;
+	struct policy *policy = plan_text(r,
+					  "version: 1\nclasses:\n"
+					  "  - {name: beat, sl: 3, share: 5%, min_latency: true}\n"
+					  "  - {name: training, sl: 1, share: 75%}\n"
+					  "  - {name: other, sl: 0, share: 20%, default: true}\n",
+					  0);
+	const struct finding *f;
+
+	assert_non_null(r->plan);
+	assert_int_equal(r->plan->config.of[QOS_PORT_CA].high_limit, 0);
+	assert_true(fabs(r->plan->classes[0].share_full - 0.5) < 1e-9);
+	assert_true(fabs(r->plan->classes[1].share_full - 0.5 * 75 / 95) < 0.01);
+	/* no share is missed while it keeps within its own; that it can take half is said once */
+	assert_int_equal(r->findings.count, 1);
+	f = only(r, FINDING_PLAN_MIN_LATENCY);
+	assert_int_equal(f->severity, FINDING_NOTE);
+	assert_int_equal(f->line, 3);
+	assert_string_equal(f->wanted, "5.0 %");
+	assert_string_equal(f->got, "up to 50.0 %");
+	policy_free(policy);
+
+	/* 60 % needs two packets of three; as the others need 40 % no more than one of two can be had */
+	policy = plan_text(r,
+			   "version: 1\nclasses:\n"
+			   "  - {name: beat, sl: 3, share: 60%, min_latency: true}\n"
+			   "  - {name: other, sl: 0, share: 40%, default: true}\n",
+			   0);
+	assert_non_null(r->plan);
+	assert_int_equal(r->plan->config.of[QOS_PORT_CA].high_limit, 1);
+	assert_true(fabs(r->plan->classes[0].share_full - 0.6) < 0.02);
+	assert_int_equal(r->findings.count, 0);
+	policy_free(policy);
+}
+
+static void test_dropped_sls_are_named(void **state)
+{
+	struct rig *r = *state;
+	struct policy *policy = plan_text(r, LANGUAGE_HEAD LANGUAGE_REST "unused_sls: drop\n", 0);
+
+	assert_null(r->plan);
+	assert_non_null(strstr(only(r, FINDING_POLICY_DROP)->detail, "SL 3: DeepEP"));
+	assert_non_null(strstr(only(r, FINDING_POLICY_DROP)->detail, "SL 8: NCCL's GIN with NCCL_IB_TC=104"));
+	assert_non_null(strstr(only(r, FINDING_POLICY_DROP)->detail, "UCX"));
+	policy_free(policy);
+	policy = plan_text(r, LANGUAGE_HEAD LANGUAGE_REST "unused_sls: drop\n", PLAN_ALLOW_DROP);
+	assert_non_null(r->plan);
+	assert_int_equal(only(r, FINDING_PLAN_DROPS_SLS)->severity, FINDING_NOTE);
+	policy_free(policy);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -665,6 +872,12 @@ int main(void)
 		T(test_level_names),
 		T(test_all_faults_at_once),
 		T(test_unreadable_file),
+		T(test_groups),
+		T(test_groups_that_meet_here),
+		T(test_expected_vls),
+		T(test_overrides),
+		T(test_least_latency),
+		T(test_dropped_sls_are_named),
 	};
 
 	return cmocka_run_group_tests_name("plan make", tests, NULL, NULL);
