@@ -155,6 +155,8 @@ int policy_read_draft(const char *path, struct finding_list *findings, struct po
 void policy_free(struct policy *policy);
 
 const struct policy_group *policy_find_group(const struct policy *policy, const char *name); /* NULL: none */
+/* Whether a port is in a group; a switch's by the GUID that all its ports have. */
+bool policy_group_has(const struct policy_group *group, const struct fabric_node *node, uint64_t port_guid);
 
 /* --- which rule has a request --- */
 

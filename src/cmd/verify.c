@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* ibqos verify: what every port holds against what OpenSM should have programmed there. */
+/*
+ * ibqos verify: what every port holds against what OpenSM should have programmed there, and whether the
+ * subnet manager that runs now has it in force.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "policy_plan.h"
+#include "verify_sm.h"
 
 struct verify_options {
 	struct cmd_options common; /* first: children get the same pointer */
@@ -39,12 +43,14 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "POLICY\n--opensm-conf FILE",
 	.doc = "Asks every switch and adapter port for its SL2VL tables, VL arbitration tables and VLHighLimit, and\n"
-	       "compares them with what OpenSM must have programmed there for this policy, or from its own config.\v"
+	       "compares them with what OpenSM must have programmed there for this policy, or from its own config. Asks\n"
+	       "the running subnet manager whether QoS is on and which SL it gives paths.\v"
 	       "Exit status: 0 all as it should be, 1 warnings, 2 differences, 3 something was not answered.",
 	.children = cmd_fabric_children,
 };
 
-static void verify_fabric(struct cmd_session *s, const struct qos_config *config)
+/* policy NULL: only tables and the SM's QoS. */
+static void verify_fabric(struct cmd_session *s, const struct qos_config *config, const struct policy *policy)
 {
 	struct verify *verify = NULL;
 
@@ -57,6 +63,7 @@ static void verify_fabric(struct cmd_session *s, const struct qos_config *config
 		report_number(s->report, "unknown", "not known", result->ports_unknown);
 		report_number(s->report, "excluded", "not programmed by OpenSM", result->ports_excluded);
 		report_section_end(s->report);
+		cmd_verify_sm(s, policy);
 		session_coverage(s, result);
 		verify_findings(verify, &s->findings);
 	}
@@ -73,7 +80,7 @@ static void verify_policy(struct cmd_session *s, const char *path)
 	 */
 	if (cmd_compile(s, path, PLAN_ALLOW_DROP | PLAN_TABLES_ONLY, &p)) {
 		session_fabric_fields(s);
-		verify_fabric(s, &p.plan->config);
+		verify_fabric(s, &p.plan->config, p.policy);
 	}
 	cmd_plan_clear(&p);
 }
@@ -98,7 +105,7 @@ static void verify_conf(struct cmd_session *s, const char *path)
 		finding_at(finding_add(&s->findings, FINDING_QOS_OFF), path, opensm_conf_line(conf, "qos"), 0);
 	} else if (session_discover(s)) {
 		session_fabric_fields(s);
-		verify_fabric(s, &config);
+		verify_fabric(s, &config, NULL);
 	}
 	opensm_conf_free(conf);
 	free(text);

@@ -131,6 +131,22 @@ static int wire_send(struct mad_wire *wire, const struct mad_request *request)
 	}
 }
 
+/*
+ * How long a packet must be to be whole. The kernel hands over 256 bytes; umad2sim as many as were sent,
+ * and OpenSM sends of a record no more than it has, so many times 8 bytes as AttributeOffset says.
+ */
+static int whole_length(uint8_t *mad, unsigned mgmt_class)
+{
+	unsigned record;
+
+	if (mgmt_class != IB_SA_CLASS)
+		return IB_MAD_SIZE;
+	if (mad_get_field(mad, 0, IB_MAD_STATUS_F))
+		return IB_SA_DATA_OFFS; /* the record means nothing */
+	record = mad_get_field(mad, 0, IB_SA_ATTROFFS_F) * 8;
+	return record && record < IB_SA_DATA_SIZE ? IB_SA_DATA_OFFS + (int)record : IB_MAD_SIZE;
+}
+
 /* Decodes a packet; false if it is no answer to a Get of ours. */
 static bool decode(struct wire_umad *w, int length, struct mad_reply *reply)
 {
@@ -140,9 +156,11 @@ static bool decode(struct wire_umad *w, int length, struct mad_reply *reply)
 	bool direct, response;
 
 	/* A MAD that timed out comes back as it was sent, and the kernel keeps only its header. */
-	if ((status && status != ETIMEDOUT) || length < (status ? HEADER_SIZE : IB_MAD_SIZE))
+	if ((status && status != ETIMEDOUT) || length < HEADER_SIZE || length > IB_MAD_SIZE)
 		return false;
 	mgmt_class = mad_get_field(mad, 0, IB_MAD_MGMTCLASS_F);
+	if (!status && length < whole_length(mad, mgmt_class))
+		return false;
 	direct = mgmt_class == IB_SMI_DIRECT_CLASS;
 	if (!direct && mgmt_class != IB_SMI_CLASS && mgmt_class != IB_SA_CLASS)
 		return false;
@@ -161,8 +179,8 @@ static bool decode(struct wire_umad *w, int length, struct mad_reply *reply)
 		return true;
 	/* IBA 14.2.1.2: in a directed-route SMP the status' highest bit is the direction. */
 	reply->status = (uint16_t)mad_get_field(mad, 0, direct ? IB_DRSMP_STATUS_F : IB_MAD_STATUS_F);
-	if (mgmt_class == IB_SA_CLASS)
-		memcpy(reply->data, mad + IB_SA_DATA_OFFS, IB_SA_DATA_SIZE);
+	if (mgmt_class == IB_SA_CLASS) /* what was not sent stays 0 */
+		memcpy(reply->data, mad + IB_SA_DATA_OFFS, (size_t)length - IB_SA_DATA_OFFS);
 	else
 		memcpy(reply->data, mad + IB_SMP_DATA_OFFS, IB_SMP_DATA_SIZE);
 	return true;

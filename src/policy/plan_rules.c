@@ -111,7 +111,7 @@ static bool item_has(const struct policy_group_item *item, const struct fabric_n
 	return named && known;
 }
 
-static bool group_has(const struct policy_group *group, const struct fabric_node *node, uint64_t port_guid)
+bool policy_group_has(const struct policy_group *group, const struct fabric_node *node, uint64_t port_guid)
 {
 	for (size_t i = 0; i < group->item_count; i++)
 		if (item_has(&group->items[i], node, port_guid))
@@ -146,14 +146,14 @@ static int find_members(const struct policy_group *group, const struct fabric *f
 		const struct fabric_node *node = &fabric->nodes[i];
 
 		if (node->type == FABRIC_SWITCH) {
-			if (group_has(group, node, node->guid))
+			if (policy_group_has(group, node, node->guid))
 				r = add_member(members, node->guid);
 			continue;
 		}
 		for (unsigned n = 1; r == 0 && n <= node->ports; n++) {
 			uint64_t guid = fabric->ports[node->first_port + n].guid;
 
-			if (guid && group_has(group, node, guid))
+			if (guid && policy_group_has(group, node, guid))
 				r = add_member(members, guid);
 		}
 	}

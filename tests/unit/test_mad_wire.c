@@ -444,6 +444,18 @@ static void answers_of_the_subnet_administrator(void **state)
 	assert_int_equal(reply.status, 0);
 	for (i = 0; i < 200; i++)
 		assert_int_equal(reply.data[i], 56 + i);
+	/* OpenSM over umad2sim: a PathRecord's 64 bytes and no more, AttributeOffset 8; not one byte less */
+	for (int length = 120; length >= 119; length--) {
+		arrive("\x01\x03\x02\x81\0\0\0\0", 0, length);
+		machine.packet[44] = 0;
+		machine.packet[45] = 8;
+		assert_int_equal(wire->ops->receive(wire, &reply, 100), length == 120);
+	}
+	for (i = 0; i < 200; i++)
+		assert_int_equal(reply.data[i], i < 64 ? 56 + i : 0);
+	arrive("\x01\x03\x02\x81\0\0\0\0", 0, 255);
+	machine.packet[44] = machine.packet[45] = 0; /* no AttributeOffset: all of it must be there */
+	assert_int_equal(wire->ops->receive(wire, &reply, 100), 0);
 	arrive("\x01\x03\x02\x81\x03\0\0\0", 0, 256); /* NO_RECORDS: the upper byte is the class's own */
 	assert_int_equal(wire->ops->receive(wire, &reply, 100), 1);
 	assert_int_equal(reply.status, MAD_SA_NO_RECORDS);
