@@ -324,6 +324,147 @@ static void stopped(void **state)
 	fabric_free(f);
 }
 
+/* --- the subnet manager --- */
+
+/* Plays the SM at LID 7 and its SA, and keeps the order and address of what came. */
+struct manager {
+	unsigned asked;
+	uint8_t classes[8], sl[8];
+	unsigned timeouts[8];
+	bool silent;
+};
+
+static int manage(void *arg, struct script_wire *wire, const struct mad_request *request)
+{
+	struct manager *m = arg;
+	struct mad_reply reply = script_answer(request);
+
+	assert_int_equal(request->to->lid, 7);
+	assert_true(m->asked < 8);
+	m->classes[m->asked] = request->mgmt_class;
+	m->sl[m->asked] = request->to->sl;
+	m->timeouts[m->asked++] = request->timeout_ms;
+	if (m->silent)
+		return 0;
+	if (request->mgmt_class == MAD_CLASS_SMP) {
+		assert_null(request->data);
+		memset(reply.data, 0xee,
+		       sizeof(reply.data)); /* what is beyond an SMP's data is not the caller's */
+	} else {
+		assert_true(request->mask == request->modifier);
+		memcpy(reply.data, request->data, MAD_SA_DATA);
+		reply.status = request->modifier == 3 ? 0x0300 : 0;
+	}
+	script_reply(wire, 1000, &reply);
+	return 0;
+}
+
+static void the_subnet_manager(void **state)
+{
+	struct source_sm_query queries[] = {
+		{.mgmt_class = MAD_CLASS_SA,
+		 .attribute = 0x35,
+		 .modifier = 1,
+		 .mask = 1,
+		 .record = {[199] = 9}},
+		{.mgmt_class = MAD_CLASS_SMP,
+		 .attribute = 0x20,
+		 .status = 5,
+		 .tries = 5,
+		 .data = {[199] = 1}},
+		{.mgmt_class = MAD_CLASS_SA, .attribute = 0x35, .modifier = 3, .mask = 3},
+	};
+	struct fabric *f = five_switches(7);
+	struct source_options o = options;
+	struct script_wire wire;
+	struct opening opening = {.wire = &wire};
+	struct manager m = {.asked = 0};
+	struct source *source;
+	uint32_t port = f->nodes[0].first_port;
+
+	(void)state;
+	/* the port that looked was told MasterSMSL 6 (PortInfo, IBA 14.2.5.6: byte 36, low half) */
+	f->from_node = 0;
+	f->from_port = 0;
+	f->ports[port].info[36] = 0x56;
+	o.limits.sa_timeout_ms = 700;
+	script_wire_play(&wire, manage, &m);
+	assert_int_equal(source_live_new(&ctx, &o, "sim0", 2, open_script, &opening, &source), 0);
+	assert_int_equal(source_ask_sm(source, f, queries, 3), 0);
+	assert_int_equal(m.asked, 3);
+	assert_memory_equal(m.classes, "\0\3\3", 3); /* the SM itself first */
+	assert_memory_equal(m.sl, "\6\6\6", 3);
+	assert_int_equal(m.timeouts[0], 100);
+	assert_int_equal(m.timeouts[1], 700);
+	assert_int_equal(queries[0].outcome, MAD_ANSWERED);
+	assert_int_equal(queries[0].data[199], 9);
+	assert_int_equal(queries[1].outcome, MAD_ANSWERED);
+	assert_int_equal(queries[1].status, 0);
+	assert_int_equal(queries[1].tries, 1);
+	assert_int_equal(queries[1].data[63], 0xee);
+	assert_int_equal(queries[1].data[64], 0);
+	assert_int_equal(queries[1].data[199], 0);
+	assert_int_equal(queries[2].outcome, MAD_STATUS);
+	assert_int_equal(queries[2].status, 0x0300);
+	assert_int_equal(source_counts(source)->queries, 3);
+	assert_int_equal(source_counts(source)->ended[MAD_ANSWERED], 2);
+	m.silent = true;
+	assert_int_equal(source_ask_sm(source, f, queries, 2), 0);
+	assert_int_equal(queries[0].outcome, MAD_TIMED_OUT);
+	assert_int_equal(queries[0].tries, 2);
+	assert_int_equal(queries[0].data[199], 0);
+	assert_int_equal(queries[1].outcome, MAD_TIMED_OUT);
+	assert_int_equal(opening.opened, 1);
+	source_close(source);
+	script_wire_end(&wire);
+	fabric_free(f);
+}
+
+static void no_way_to_the_subnet_manager(void **state)
+{
+	struct source_sm_query query = {
+		.mgmt_class = MAD_CLASS_SMP, .attribute = 0x20, .outcome = MAD_ANSWERED};
+	struct fabric *f = five_switches(0);
+	struct opening opening = {.error = -EACCES};
+	struct source *source;
+
+	(void)state;
+	assert_int_equal(source_live_new(&ctx, &options, "sim0", 2, open_script, &opening, &source), 0);
+	assert_int_equal(source_ask_sm(source, f, &query, 1), 0); /* no SM: nothing is opened for it */
+	assert_int_equal(query.outcome, MAD_NOT_ASKED);
+	assert_int_equal(opening.opened, 0);
+	f->sm_lid = 7;
+	query.outcome = MAD_ANSWERED;
+	assert_int_equal(source_ask_sm(source, f, &query, 1), -EACCES);
+	assert_int_equal(query.outcome, MAD_NOT_ASKED);
+	assert_int_equal(opening.opened, 1);
+	source_close(source);
+	fabric_free(f);
+}
+
+static void the_subnet_manager_when_stopped(void **state)
+{
+	struct source_sm_query queries[] = {{.mgmt_class = MAD_CLASS_SMP, .attribute = 0x20},
+					    {.mgmt_class = MAD_CLASS_SA, .attribute = 0x01}};
+	struct fabric *f = five_switches(7);
+	struct script_wire wire;
+	struct opening opening = {.wire = &wire};
+	struct manager m = {.asked = 0};
+	struct source *source;
+
+	(void)state;
+	script_wire_play(&wire, manage, &m);
+	assert_int_equal(source_live_new(&ctx, &options, "sim0", 2, open_script, &opening, &source), 0);
+	stop = 1;
+	assert_int_equal(source_ask_sm(source, f, queries, 2), -EINTR);
+	assert_int_equal(queries[0].outcome, MAD_NOT_ASKED);
+	assert_int_equal(queries[1].outcome, MAD_NOT_ASKED);
+	assert_int_equal(m.asked, 0);
+	source_close(source);
+	script_wire_end(&wire);
+	fabric_free(f);
+}
+
 static void closing_nothing(void **state)
 {
 	(void)state;
@@ -400,6 +541,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(wire_does_not_open, setup, teardown),
 		cmocka_unit_test_setup_teardown(bad_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(stopped, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_subnet_manager, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_way_to_the_subnet_manager, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_subnet_manager_when_stopped, setup, teardown),
 		cmocka_unit_test(closing_nothing),
 		cmocka_unit_test(script_rules),
 		cmocka_unit_test(script_breaks),
