@@ -105,6 +105,36 @@ static uint64_t lifetime(const struct request *r)
 	return (uint64_t)(r->timeout_ms > 0 ? r->timeout_ms : 0) * (unsigned)(r->retries > 0 ? r->retries + 1 : 1);
 }
 
+bool to_guard(const struct state *st, const struct request *r)
+{
+	return st->sm && class_is_smp(r->class) && r->attr == IB_ATTR_SMINFO;
+}
+
+void guard(struct state *st, const struct request *r, int fd, int agent, const uint8_t *umad)
+{
+	_Alignas(8) uint8_t copy[UMAD_BYTES] = {0};
+	struct pending *p;
+
+	memcpy(copy, umad, umad_size() + (size_t)r->length);
+	((ib_user_mad_t *)copy)->status = ETIMEDOUT;
+	p = new_pending(fd, agent, copy, r->length, now_ms() + lifetime(r));
+	p->guards = r->tid;
+	insert(st, p);
+}
+
+void end_guard(struct state *st, uint32_t tid)
+{
+	for (struct pending **at = &st->pending; *at; at = &(*at)->next) {
+		struct pending *p = *at;
+
+		if (p->guards != tid)
+			continue;
+		*at = p->next;
+		free(p);
+		return;
+	}
+}
+
 /* The request itself comes back with ETIMEDOUT after its time, as the kernel does it. */
 static void time_out(struct state *st, const struct request *r, int fd, int agent, const uint8_t *answer)
 {
@@ -267,6 +297,8 @@ static bool judge_locked(struct state *st, int fd, int agent, uint8_t *umad, int
 
 	if (!r)
 		return true;
+	if (to_guard(st, r))
+		end_guard(st, r->tid);
 	refresh_rules(st);
 	if (!r->place.node)
 		find_place(st, r);

@@ -53,11 +53,15 @@ static void make_next(struct spread *s, uint8_t *umad)
 	put_tid(mad, s->first_tid + s->sent++);
 }
 
-void spread_begin(struct state *st, const struct request *r, int fd, int agent, const void *umad, uint8_t *first)
+void spread_begin(struct state *st, const struct request *r, bool taken, int fd, int agent, const void *umad,
+		  uint8_t *first)
 {
 	struct spread *s = calloc(1, sizeof(*s));
 	unsigned from = r->place.node->esp0 ? 0 : 1, count = r->place.node->ports + 1 - from;
 
+	if (!taken)
+		die("an SL2VL Set for all ports (modifier 0x%08x) of %s, which no rule gives optimized-sl2vl", r->mod,
+		    r->place.node->id);
 	if (!s)
 		die("out of memory");
 	s->in_from = r->mod & ALL_IN ? from : r->mod >> 8 & 0xff;

@@ -17,6 +17,8 @@
 
 #include "state.h"
 
+#define WAKE_MS 100 /* how long OpenSM waits at most before it looks at its timers */
+
 #define BUCKETS (sizeof(st.request) / sizeof(st.request[0]))
 
 static struct state st = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -67,6 +69,7 @@ __attribute__((constructor)) static void start(void)
 		die("libumad2sim.so is not loaded: refusing to go near real hardware");
 	if (role && !sm && strcmp(role, "reader"))
 		die("IBQOS_OVERLAY_ROLE is sm or reader, not '%s'", role);
+	st.sm = sm;
 	if (net) {
 		net_load(&st.net, net, env("SIM_HOST"));
 		st.has_net = true;
@@ -234,10 +237,7 @@ static void *substitute(struct request *r, int fd, int agent, void *umad, uint8_
 	}
 	if (!for_all_ports(r))
 		return umad;
-	if (!v.optimized)
-		die("an SL2VL Set for all ports (modifier 0x%08x) of %s, which no rule gives optimized-sl2vl", r->mod,
-		    r->place.node->id);
-	spread_begin(&st, r, fd, agent, umad, other);
+	spread_begin(&st, r, v.optimized, fd, agent, umad, other);
 	return other;
 }
 
@@ -261,6 +261,8 @@ int umad_send(int fd, int agentid, void *umad, int length, int timeout_ms, int r
 		find_place(&st, r);
 		log_sent(r);
 		umad = substitute(r, fd, agentid, umad, other);
+		if (to_guard(&st, r))
+			guard(&st, r, fd, agentid, umad);
 		free(take_request(&st, tid, class));
 		r->next = st.request[tid % BUCKETS];
 		st.request[tid % BUCKETS] = r;
@@ -272,6 +274,7 @@ int umad_send(int fd, int agentid, void *umad, int length, int timeout_ms, int r
 		e = errno;
 		pthread_mutex_lock(&st.lock);
 		free(take_request(&st, tid, class));
+		end_guard(&st, tid);
 		pthread_mutex_unlock(&st.lock);
 		errno = e;
 	}
@@ -325,10 +328,13 @@ int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 		pthread_mutex_lock(&st.lock);
 		at = first_pending(&st, fd, &due);
 		p = *at;
-		if (p && due <= now_ms())
+		if (p && due <= now_ms()) {
 			*at = p->next;
-		else
+			if (p->guards)
+				free(take_request(&st, p->guards, ((uint8_t *)umad_get_mad(p->umad))[1]));
+		} else {
 			p = NULL;
+		}
 		pthread_mutex_unlock(&st.lock);
 		if (p) {
 			rc = hand_over(p->umad, p->length, p->agent, umad, length);
@@ -336,6 +342,8 @@ int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 			return rc;
 		}
 		memset(buf, 0, sizeof(buf));
+		if (st.sm && due > now_ms() + WAKE_MS) /* another thread may send what is to be timed */
+			due = now_ms() + WAKE_MS;
 		rc = st.recv(fd, buf, &n, wait_for(deadline, due));
 		if (nothing_yet(rc) && due != FOREVER && due < deadline)
 			continue;

@@ -17,6 +17,7 @@ struct pending {
 	struct pending *next;
 	uint64_t due;	/* ms */
 	unsigned after; /* or as soon as so many others have come */
+	uint32_t guards; /* the transaction whose answer takes it away; 0: none */
 	int fd, agent, length;
 	uint8_t umad[UMAD_BYTES];
 };
@@ -26,6 +27,7 @@ struct state {
 	int (*send)(int fd, int agentid, void *umad, int length, int timeout_ms, int retries);
 	int (*recv)(int fd, void *umad, int *length, int timeout_ms);
 	int (*poll)(int fd, int timeout_ms);
+	bool sm; /* the program is OpenSM */
 	bool has_net;
 	struct net net;
 	struct record record;
@@ -54,6 +56,13 @@ void find_place(struct state *st, struct request *req);
 /* What becomes of what came in: true if it goes on to the program now. Takes the lock. */
 bool judge(struct state *st, int fd, int agent, uint8_t *umad, int length);
 void push(struct state *st, int fd, int agent, const uint8_t *umad, int length, uint64_t due);
+/*
+ * ibsim loses what it sends to an OpenSM that is just starting or has ended, and has no timers: another
+ * one would wait for that answer without end. So what one OpenSM asks another is timed here.
+ */
+bool to_guard(const struct state *st, const struct request *r);
+void guard(struct state *st, const struct request *r, int fd, int agent, const uint8_t *umad);
+void end_guard(struct state *st, uint32_t tid);
 /* The first answer waiting on fd; *due says when. */
 struct pending **first_pending(struct state *st, int fd, uint64_t *due);
 uint16_t get_status(const uint8_t *mad);
@@ -63,12 +72,13 @@ void set_status(uint8_t *mad, uint16_t status);
 
 /* Is this an SL2VL Set to a switch that is meant for all its ports? */
 bool for_all_ports(const struct request *r);
-/* Begins to spread it: changes the MAD, which is about to leave, into the first of the Sets. */
-void spread_begin(struct state *st, const struct request *r, int fd, int agent, const void *umad, uint8_t *first);
+/* Begins to spread it: *first is to leave in its place. Ends the process if no rule makes the switch take such. */
+void spread_begin(struct state *st, const struct request *r, bool taken, int fd, int agent, const void *umad,
+		  uint8_t *first);
 enum spread_step {
-	SPREAD_NOT,   /* none of its answers */
+	SPREAD_NOT,	/* none of its answers */
 	SPREAD_GOES_ON, /* swallow it; up to SPREAD_BURST more are in `more`, to be sent */
-	SPREAD_ENDED, /* it has been made the answer to the Set itself */
+	SPREAD_ENDED,	/* it has been made the answer to the Set itself */
 };
 #define SPREAD_BURST 2
 enum spread_step spread_answer(struct state *st, uint8_t *umad, uint8_t more[SPREAD_BURST][UMAD_BYTES], unsigned *count,
