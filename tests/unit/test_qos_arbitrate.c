@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cases.h"
 #include "vlarb_sim.h"
 
 #define ALL 0x7fff
@@ -237,7 +238,7 @@ static void random_table(uint64_t *seed, unsigned cap, unsigned vls, struct qos_
 	}
 }
 
-#define CASES 3000
+#define CASES cases(3000)
 #define CYCLES                                                                                               \
 	600 /* simulated bytes, in cycles of both tables: about 1/600 of error could come from where it ends \
 	     */
