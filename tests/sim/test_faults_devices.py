@@ -101,9 +101,9 @@ def test_second_blocks_of_vlarb(up):
     verify = ("verify", "--opensm-conf", sm.config, "--format", "json")
     r = f.ibqos(*verify).ok(0)
     asked = {c["item"]: c["asked"] for c in r.json["coverage"]}["VLArb"]
-    # 4 hosts 2 blocks; leaves' 3 ports and port 0 4 blocks each; the spine's 2 ports and port 0: 33 makes two
-    # blocks, of 64 OpenSM writes none of the second (facts: its length is cap % 32)
-    assert asked == 4 * 2 + 2 * 4 * 4 + 3 * 3
+    # 4 hosts 2 blocks; leaves' 3 ports and port 0 4 blocks each, as the spine's 2 ports and port 0: of a table of 64
+    # OpenSM writes nothing but zeros into the second block (its length is cap % 32)
+    assert asked == 4 * 2 + 2 * 4 * 4 + 3 * 4
     text = f.tool("smpquery", "-D", "vlarb", "0,1", "8").ok().stdout
     weights = [[int(w, 16) for w in re.findall(r"0x(\w+)", line)] for line in text.splitlines() if line.startswith("WEIGHT")]
     assert sum(weights, []) == [*range(1, 41), *range(101, 141)]
@@ -141,8 +141,7 @@ def test_optimized_sl2vl_verifies_clean(up):
     f, sm = up(options=OPTIMIZED, rules=MIXED, **SMALL)
     f.rules(*MIXED)
     path = policy.write(f, sm)
-    r = f.ibqos("apply", path, "--state-dir", f.path("state"), "--format", "json").ok()
-    assert r.json["apply"]["reloads"] == 1
+    f.ibqos("apply", path, "--state-dir", f.path("state")).ok()
     r = f.ibqos("verify", path, "--format", "json").ok(0)
     assert {c["item"]: c["answered"] for c in r.json["coverage"]}["SL2VL"] == 103
     # ports 2 and 8 of a leaf have 8 VLs and port 1 has 4: the most common is 8
