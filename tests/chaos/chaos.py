@@ -41,7 +41,7 @@ class Chaos:
         self.log = open(os.path.join(folder, "chaos.log"), "w", encoding="utf-8")
         self.faults, self.verdicts = collections.Counter(), collections.Counter()
         self.steps = self.bad = self.strays = self.lost_edits = self.own_deaths = 0
-        self.edit_mark = None  # of an edit that another admin made during the run that is judged
+        self.edit_mark = self.edited = None  # of an edit that another admin made during the run that is judged
         self.current = "first"  # the policy that was applied last
         self.kept = {}  # files of history as they were first seen
         self.skipped = []
@@ -88,7 +88,7 @@ class Chaos:
         w.calm()
         self.history_stands()
         self.go_back()
-        for args in (["apply", w.policies["high"]], ["rollback"]):
+        for args in (["apply", w.policies["five"]], ["apply", w.policies["high"]], ["rollback"]):
             versions = judge.Versions(w)
             r = w.ibqos([*args, "--format", "json", "--deadline", "40", *self.state()], 1)
             self.common(r, args[0], versions)
@@ -316,6 +316,7 @@ class Chaos:
             def act(_, __):
                 if kind == "edit":
                     what, self.edit_mark = w.edit(inner)
+                    self.edited = w.files()[0]
                 else:
                     what = getattr(self, "do_" + kind.replace("-", "_"))(inner)
                 if what is not None:
@@ -375,8 +376,8 @@ class Chaos:
     def common(self, r, command, versions):
         for what in judge.ended_well(r) + judge.agrees(r):
             self.fail(f"{command}: {what}", r)
-        mark, self.edit_mark = self.edit_mark, None
-        bad, now = judge.files_whole(versions, r, command, mark)
+        mark, edited, self.edit_mark, self.edited = self.edit_mark, self.edited, None, None
+        bad, now = judge.files_whole(versions, r, command, mark, edited)
         for what in bad:
             self.fail(f"{command}: {what}", r)
         if mark and mark not in (self.world.files()[0] or b""):
@@ -499,6 +500,9 @@ class Chaos:
         except (run.KitError, AssertionError, OSError) as e:
             self.fail(f"the run itself: {e}\n{traceback.format_exc()}")
         finally:
+            if self.bad:  # what was on a tmpfs is gone with it
+                for name in ("etc", "state"):
+                    shutil.copytree(self.world.fabric.path(name), os.path.join(self.dir, name), dirs_exist_ok=True)
             self.world.stop()
 
     def summary(self):

@@ -148,12 +148,18 @@ class Versions:
         self.world, self.before, self.histories = world, world.files(), set(world.histories())
         self.temporaries = world.temporaries()
 
-    def history(self, command):
+    def history(self, command, r):
         """The folder that the run made, or, for rollback, undoes; None: there is none."""
         made = set(self.world.histories()) - self.histories
-        if command == "rollback":
-            return max(self.histories, default=None)
-        return made.pop() if len(made) == 1 else None
+        if command != "rollback":
+            return made.pop() if len(made) == 1 else None
+        report = parsed(r)
+        if report:
+            return report.get("apply", {}).get("history")
+        # killed: it can only have been at work on one whose new files were in place
+        fits = [h for h in self.histories if self.before == tuple(
+            read(os.path.join(h, n)) for n in ("new-opensm.conf", "new-qos-policy.conf"))]
+        return max(fits, default=None)
 
 
 def read(path):
@@ -180,22 +186,24 @@ def kept_whole(folder, before):
     return bad, whole
 
 
-def files_whole(versions, r, command, edit_mark=None):
-    """(faults found, what the files are now)."""
+def files_whole(versions, r, command, edit_mark=None, edited=None):
+    """(faults found, what the files are now). edited: opensm.conf just after another admin's edit."""
     world, (old_conf, old_rules) = versions.world, versions.before
     conf, rules = world.files()
-    folder = versions.history(command)
+    folder = versions.history(command, r)
+    if edited is not None and folder and read(os.path.join(folder, "old-opensm.conf")) == edited:
+        old_conf = edited  # it was edited before it was read
     new_conf = new_rules = None
     bad, whole = [], True
     made = set(world.histories()) - versions.histories
     if len(made) > (command == "apply"):
         bad.append(f"one {command} made {len(made)} history folders")
     if folder and command == "apply":
-        bad, whole = kept_whole(folder, versions.before)
+        bad, whole = kept_whole(folder, (old_conf, old_rules))
         new_conf, new_rules = (read(os.path.join(folder, n)) for n in ("new-opensm.conf", "new-qos-policy.conf"))
     elif folder and command == "rollback":  # the files before that apply are the new ones
         new_conf, new_rules = (read(os.path.join(folder, n)) for n in ("old-opensm.conf", "old-qos-policy.conf"))
-    if edit_mark and conf:  # another admin's line, added meanwhile, is whole or not there
+    if edit_mark and conf and old_conf != edited:  # another admin's line, added meanwhile, is whole or not there
         conf = _without_edit(conf, edit_mark, old_conf, new_conf)
     now = State(_conf_names(conf, old_conf, new_conf, command), _rules_names(rules, old_rules, new_rules, command))
     if not now.known:

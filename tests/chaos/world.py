@@ -52,10 +52,14 @@ class Folder:
         """Takes all space but `leave` pages."""
         assert self.mounted
         self.empty()
-        free = os.statvfs(self.path).f_bfree - leave
-        if free > 0:
-            with open(self._filler, "wb") as f:
-                os.posix_fallocate(f.fileno(), 0, free * PAGE)
+        with open(self._filler, "wb") as f:
+            free = os.statvfs(self.path).f_bfree - leave
+            while free > 0:
+                try:
+                    os.posix_fallocate(f.fileno(), 0, free * PAGE)
+                    break
+                except OSError:  # somebody else took room meanwhile
+                    free -= 1
 
     def empty(self):
         if self.full():
