@@ -123,6 +123,11 @@ struct opensm_instance {
  */
 int opensm_find(const struct ibqos_ctx *ctx, const char *config, struct opensm_instance *instance);
 void opensm_instance_clear(struct opensm_instance *instance);
+/*
+ * Whether it sees at `path` the very file that is there for us, or is missing for us: 1, 0, or -errno
+ * if that cannot be told. It does not in another mount namespace or root.
+ */
+int opensm_sees(const struct opensm_instance *instance, const char *path);
 /* SIGHUP through the pidfd: heavy sweep and config re-read. -ESRCH once it is gone. */
 int opensm_reload(const struct opensm_instance *instance);
 bool opensm_alive(const struct opensm_instance *instance);

@@ -14,7 +14,7 @@
 
 #define NS_PER_S 1000000000ull
 #define WAIT_MS 100	   /* between two looks at the ports that still differ */
-#define SECOND_RELOAD_S 10 /* OpenSM's main loop sleeps up to 10 s (main.c): then a sweep has been */
+#define RELOAD_S 10	   /* OpenSM's main loop sleeps up to 10 s (main.c): then a sweep has been */
 #define UNSEEN_S 20	   /* ports that match this long without a sweep's end in the log are taken as done */
 #define UNSEEN_BACK_S 5	   /* the same on the way back */
 
@@ -75,72 +75,130 @@ static bool log_may_be_flushed(const struct transaction *t)
 }
 
 /*
- * Ports may match before the sweep reads the qos-policy file (osm_qos.c:484), for one when only that
- * file changed: done is when a sweep's end was seen too and no refusal with it. OpenSM writes its
- * log late unless told otherwise, so it is asked to write it out. Where the log still does not tell,
- * matching ports are taken after a while, and it is said.
+ * How many sweeps must end after the reload, each begun by a reload after the one before ended. The
+ * first may have read the old files: it may have been under way already, and the ports have matched
+ * all along. So a changed qos-policy file takes two. One more if there was another before: where
+ * OpenSM refused that, what it had read of it precedes the new rules for one sweep
+ * (osm_qos_parser_y.y:2447-2459, 2804).
  */
-static bool sweep_seen(struct transaction *t, const struct goal *goal, uint64_t since_match, unsigned *flushes)
+static unsigned sweeps_wanted(const struct change_file *rules)
 {
-	if (t->events.subnet_up > 0)
-		return true;
-	if (since_match > (*flushes + 1) * NS_PER_S && log_may_be_flushed(t)) {
+	if (rules->old && rules->new && rules->old_size == rules->new_size &&
+	    memcmp(rules->old, rules->new, rules->new_size) == 0)
+		return 1;
+	return rules->old && rules->new ? 3 : 2;
+}
+
+/* A wait for the ports, and for the sweeps that set them. Times in ns. */
+struct waiting {
+	uint64_t start, reloaded, matched; /* matched 0: not all ports hold the tables */
+	unsigned reloads, wanted, flushes;
+};
+
+enum sweep { SWEEP_AWAITED, SWEEP_SEEN, SWEEP_UNSEEN };
+
+/*
+ * Ports may match before a sweep reads the qos-policy file (osm_qos.c:484), for one when only that
+ * file changed: done is when the ends of the sweeps were seen too and no refusal with them. OpenSM
+ * writes its log late unless told otherwise, so it is asked to write it out. Where the log still
+ * does not tell, matching ports are taken after a while; where it told before, it is waited for.
+ */
+static enum sweep look_for_sweep(struct transaction *t, const struct goal *goal, struct waiting *w)
+{
+	uint64_t since_match = clock_ns() - w->matched, since_reload = clock_ns() - w->reloaded;
+	unsigned patience = t->events.subnet_up > 0 ? t->options->deadline_s : goal->judge_rules ? UNSEEN_S : UNSEEN_BACK_S;
+
+	if (t->events.subnet_up >= w->wanted)
+		return SWEEP_SEEN;
+	if (since_match > (w->flushes + 1) * NS_PER_S && log_may_be_flushed(t)) {
 		opensm_flush_log(&t->sm);
-		(*flushes)++;
+		w->flushes++;
 	}
-	if (since_match < (goal->judge_rules ? UNSEEN_S : UNSEEN_BACK_S) * NS_PER_S)
-		return false;
-	if (goal->judge_rules)
-		finding_at(finding_add(t->findings, FINDING_APPLY_SWEEP_UNSEEN),
-			   t->log_path ? t->log_path : t->sm.log ? t->sm.log : "OpenSM's log", 0, 0);
-	return true;
+	if (since_match < patience * NS_PER_S)
+		return SWEEP_AWAITED;
+	/* the last reload has had its time too, and on the way back there is none to come */
+	if (goal->judge_rules && (w->reloads < w->wanted || since_reload < RELOAD_S * NS_PER_S))
+		return SWEEP_AWAITED;
+	return SWEEP_UNSEEN;
+}
+
+static void say_unseen(struct transaction *t)
+{
+	finding_at(finding_add(t->findings, FINDING_APPLY_SWEEP_UNSEEN),
+		   t->log_path ? t->log_path : t->sm.log ? t->sm.log : "OpenSM's log", 0, 0);
+}
+
+/* All ports matched: whether that is the end. -EAGAIN: not yet. */
+static int finish(struct transaction *t, const struct goal *goal, struct verify *verify, struct waiting *w)
+{
+	enum sweep sweep = look_for_sweep(t, goal, w);
+	int error;
+
+	if (sweep == SWEEP_AWAITED)
+		return -EAGAIN;
+	if (goal->judge_rules && sweep == SWEEP_SEEN)
+		return 0;
+	/*
+	 * Where no sweep was seen to end, another OpenSM may be the master by now and have set its own
+	 * tables. And on the way back the ports may have held the old tables all along, and the sweep
+	 * that was stopped half-way still have gone on. A look now tells.
+	 */
+	error = look(t, goal, verify, true);
+	if (error == -EAGAIN)
+		w->matched = 0;
+	else if (error == 0 && goal->judge_rules)
+		say_unseen(t);
+	return error;
+}
+
+/* Whether it is time for another reload: the sweep of the last one has ended, or should have. */
+static bool reload_due(const struct transaction *t, const struct waiting *w)
+{
+	unsigned reloads = w->matched == 0 && w->wanted < 2 ? 2 : w->wanted;
+
+	return w->reloads < reloads &&
+	       (t->events.subnet_up >= w->reloads || clock_ns() - w->reloaded > RELOAD_S * NS_PER_S);
 }
 
 static int wait_for_ports(struct transaction *t, const struct goal *goal, struct verify *verify,
 			  struct opensm_log *log)
 {
-	uint64_t start = clock_ns(), matched = 0, now;
-	unsigned reloads = 1, flushes = 0;
+	struct waiting w = {.start = clock_ns(), .reloads = 1, .wanted = sweeps_wanted(&t->rules)};
 	bool first = true;
 	int error;
 
+	w.reloaded = w.start;
 	for (;;) {
 		opensm_log_poll(log, &t->events);
 		if (goal->judge_rules && t->events.policy_errors > 0)
 			return -EBADMSG;
-		if (matched == 0) {
+		if (w.matched == 0) {
 			error = look(t, goal, verify, first);
 			if (error != 0 && error != -EAGAIN)
 				return error;
 			first = false;
 			if (error == 0) {
-				matched = clock_ns();
-				t->result->seconds = (double)(matched - start) / NS_PER_S;
+				w.matched = clock_ns();
+				t->result->seconds = (double)(w.matched - w.start) / NS_PER_S;
 				continue; /* a refusal that was logged meanwhile comes first */
 			}
-		} else if (sweep_seen(t, goal, clock_ns() - matched, &flushes)) {
-			/*
-			 * On the way back the ports may have held the old tables all along, and the sweep that
-			 * was stopped half-way still have gone on: a look after a sweep's end tells.
-			 */
-			error = goal->judge_rules ? 0 : look(t, goal, verify, true);
+		} else {
+			error = finish(t, goal, verify, &w);
 			if (error != -EAGAIN)
 				return error;
-			matched = 0;
 		}
 		if (ctx_stopped(goal->ctx))
 			return -EINTR;
 		if (!opensm_alive(&t->sm))
 			return -ESRCH;
-		now = clock_ns() - start;
-		if (matched == 0 && now > t->options->deadline_s * NS_PER_S)
+		if (w.matched == 0 && clock_ns() - w.start > t->options->deadline_s * NS_PER_S)
 			return -ETIME;
-		if (matched == 0 && reloads == 1 &&
-		    (t->events.subnet_up > 0 || now > SECOND_RELOAD_S * NS_PER_S)) {
+		if (reload_due(t, &w)) {
 			error = reload(t);
 			if (error != 0)
 				return error;
-			reloads++;
+			w.reloads++;
+			w.reloaded = clock_ns();
 		}
 		pause_ms(WAIT_MS);
 	}

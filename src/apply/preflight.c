@@ -98,6 +98,25 @@ bool lock_files(struct transaction *t)
 	return false;
 }
 
+/*
+ * An OpenSM in a container is found by its config, but may see another file where the rules are
+ * written, and write its log elsewhere.
+ */
+static bool same_files(struct transaction *t)
+{
+	struct finding *f;
+
+	if (t->sm.log && opensm_sees(&t->sm, t->sm.log) == 0) {
+		free(t->sm.log);
+		t->sm.log = NULL;
+	}
+	if (opensm_sees(&t->sm, t->rules.path) != 0)
+		return true;
+	f = finding_at(finding_add(t->findings, FINDING_APPLY_OTHER_ROOT), t->rules.path, 0, 0);
+	finding_set(&f->got, "OpenSM, process %d, sees another file of that name", (int)t->sm.pid);
+	return false;
+}
+
 static bool find_opensm(struct transaction *t)
 {
 	const char *config = t->conf.path;
@@ -105,7 +124,7 @@ static bool find_opensm(struct transaction *t)
 	struct finding *f;
 
 	if (error == 0)
-		return true;
+		return same_files(t);
 	f = finding_add(t->findings, error == -EMLINK ? FINDING_OPENSM_AMBIGUOUS : FINDING_OPENSM_NOT_RUNNING);
 	finding_at(f, config, 0, 0);
 	if (error == -ENOENT)

@@ -4,12 +4,16 @@
  * place to be.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "transaction.h"
+
+#define FIND_TRIES 10
+#define FIND_MS 100
 
 /*
  * The old opensm.conf made explicit for the way back: with QoS on, so that OpenSM programs the old
@@ -100,6 +104,24 @@ static void say_rolled_back(struct transaction *t, int error, bool qos_was_on)
 	history_note(t->result->history, APPLY_DONE, "rolled back");
 }
 
+/*
+ * An OpenSM that has ended may have been started again since, before the old files were back: then it
+ * has read the new ones, and is the one to tell now.
+ */
+static void find_again(struct transaction *t)
+{
+	for (unsigned n = 0; n < FIND_TRIES && !opensm_alive(&t->sm); n++) {
+		struct opensm_instance now;
+
+		if (n > 0)
+			poll(NULL, 0, FIND_MS);
+		if (opensm_find(t->ctx, t->conf.path, &now) == 0) {
+			opensm_instance_clear(&t->sm);
+			t->sm = now;
+		}
+	}
+}
+
 static void go_back(struct transaction *t)
 {
 	struct verify *verify = NULL;
@@ -122,6 +144,7 @@ static void go_back(struct transaction *t)
 		return;
 	}
 	t->result->installed = false;
+	find_again(t);
 	error = converge(t, &goal, &verify);
 	t->result->back_measured = verify != NULL;
 	verify_free(verify);
@@ -132,6 +155,7 @@ static void go_back(struct transaction *t)
 			say_not_rolled_back(t, strerror(-off));
 			return;
 		}
+		find_again(t);
 		off = opensm_reload(&t->sm);
 		t->result->reloads += off == 0;
 		error = error ? error : off;

@@ -9,6 +9,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -252,6 +253,25 @@ static int process_hold(const struct process *p, unsigned long long start, struc
 	return instance->config ? process_log(p, &instance->log) : -ENOMEM;
 }
 
+/*
+ * False while it has just been started: SIGHUP would end it, until it blocks and later catches it
+ * (main.c, block_signals(), setup_signals()). True where that cannot be told.
+ */
+static bool process_takes_hup(const struct process *p)
+{
+	size_t size;
+	char *text = process_file(p, "status", &size);
+	bool takes = !text;
+
+	for (char *line = text; line && !takes; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, "SigBlk:", 7) == 0 || strncmp(line, "SigCgt:", 7) == 0)
+			takes = strtoull(line + 7, NULL, 16) >> (SIGHUP - 1) & 1;
+	}
+	free(text);
+	return takes;
+}
+
 /* Looks at one process. 1: it is the one, instance is filled in; 0: not; -errno. Counts those named opensm.
  */
 static int look(const struct ibqos_ctx *ctx, struct process *p, const char *config, unsigned *named,
@@ -273,6 +293,10 @@ static int look(const struct ibqos_ctx *ctx, struct process *p, const char *conf
 	r = process_reads(ctx, p, config);
 	if (r != 1)
 		return r;
+	if (!process_takes_hup(p)) {
+		ctx_debug(ctx, "passed over opensm process %d: it is still starting", (int)p->pid);
+		return 0;
+	}
 	r = process_hold(p, start, instance);
 	if (r == -ESRCH) {
 		(*named)--;
@@ -328,6 +352,16 @@ int opensm_find_in(const struct ibqos_ctx *ctx, const char *proc, const char *co
 int opensm_find(const struct ibqos_ctx *ctx, const char *config, struct opensm_instance *instance)
 {
 	return opensm_find_in(ctx, "/proc", config, instance);
+}
+
+int opensm_sees(const struct opensm_instance *instance, const char *path)
+{
+	const struct process p = {.proc = "/proc", .pid = instance->pid};
+	char *view = process_view(&p, path);
+	int r = view ? same_file(view, path) : -ENOMEM;
+
+	free(view);
+	return r;
 }
 
 void opensm_instance_clear(struct opensm_instance *instance)

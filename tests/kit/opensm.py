@@ -115,19 +115,9 @@ class OpenSM:
         return True
 
     def kill(self):
-        """SIGKILL: no word to the fabric, no log flushed. Where another OpenSM runs the fabric needs its console,
-        see detach()."""
-        self.detach()
+        """SIGKILL: no word to the fabric, no log flushed."""
         self.process.kill()
         self.process.wait()
-
-    def detach(self):
-        """ibsim forgets this OpenSM (fabric(console=True); without, nothing is done). A kernel drops what an ended
-        process has open; ibsim keeps on sending there, and what it sends is lost without a timeout, for which
-        another OpenSM waits without end. So for one that is paused for more than a moment, too."""
-        if self.fabric.has_console and self.alive():
-            if m := re.search(rf"Client (\d+): pid {self.pid} ", self.fabric.console("Attached")):
-                self.fabric.console(f"X {m[1]}")
 
     def pause(self):
         """Stopped as a whole: it answers nothing, and keeps signals until resume()."""
@@ -165,6 +155,10 @@ class OpenSM:
     def inside(self):
         """Words that run a program where this OpenSM's mounts are (Fabric.ibqos(before=...))."""
         return ["nsenter", "-m", f"--wd={self.fabric.dir}", "-t", str(self.pid)]
+
+    def cover(self, path, folder):
+        """From now on it sees `folder` at `path`; for one that was started with mounts (or etc)."""
+        run.run(["nsenter", "-m", "-t", str(self.pid), "mount", "--bind", folder, path]).ok()
 
     # --- its files ---
 

@@ -46,7 +46,7 @@ class Fabric:
             net.write(self.net_file)
         self.socket = f"ibqos-{os.getpid()}-{next(_number)}"
         self.sms = []
-        self.has_console = console
+        self._console = console
         self._prompts = 0
         self.rules_file = self.path("rules")
         self.record_file = self.path("record")
@@ -63,11 +63,11 @@ class Fabric:
         if isinstance(self.net, netgen.Net) and len(self.net.nodes) > 200:
             n = self.net
             sizes = ["-N", len(n.nodes) + 8, "-S", len(n.switches) + 8, "-P", n.ports + 64, "-L", 49151]
-        argv = ["ibsim", "-s", *([] if self.has_console else ["-n"]), *map(str, sizes), self.net_file]
+        argv = ["ibsim", "-s", *([] if self._console else ["-n"]), *map(str, sizes), self.net_file]
         self._out = open(self.path("ibsim.out"), "wb")
         env = self._plain_env()
         self.ibsim = run.start(argv, cwd=self.dir, env=env, stdout=self._out, stderr=subprocess.STDOUT,
-                               stdin=subprocess.PIPE if self.has_console else subprocess.DEVNULL)
+                               stdin=subprocess.PIPE if self._console else subprocess.DEVNULL)
         run.deadline(20, "ibsim", self._listening, alive=lambda: self.ibsim.poll() is None, evidence=self.output)
 
     def _listening(self):
@@ -84,7 +84,7 @@ class Fabric:
     def console(self, *commands):
         """ibsim console commands (Unlink, ReLink, Clear, Error, PerformanceSet, ...): fabric(console=True).
         Names of nodes go in quotes: Unlink "leaf-01"[36]. Returns what ibsim printed."""
-        assert self.has_console, "fabric(console=True)"
+        assert self._console, "fabric(console=True)"
         said = ""
         for c in commands:
             before = self.output()
