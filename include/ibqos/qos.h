@@ -116,4 +116,31 @@ bool qos_sl2vl_equal(const struct qos_sl2vl *a, const struct qos_sl2vl *b);
 void qos_arbitrate(const struct qos_tables *tables, uint16_t busy, const unsigned packet[QOS_DATA_VLS],
 		   double share[QOS_DATA_VLS]);
 
+/*
+ * Longest wait of a packet of `vl`, in bytes that other VLs send between the moment when it is first
+ * in its queue and its own start, when these are on and off as it is worst for it: any of `busy`
+ * (whether `vl` is in it or not) at any time, each with packets of packet[] bytes.
+ *
+ * With an entry in the high table: one low packet, of the largest size, in flight; then the turn of
+ * each other high entry up to the next of its own; and one more low packet for every high_limit *
+ * 4096 bytes of these (limit 0: for every packet, 255: none). With one in the low table: a high
+ * packet in flight, the turns of the other low entries up to the next of its own, and before each
+ * packet of these, and before its own, a round of high packets; QOS_WAIT_FOREVER where the limit is
+ * 255 and anything high is busy. In both tables: the shorter. In neither: QOS_WAIT_FOREVER.
+ *
+ * As with shares, an overshoot is forgotten, and the model has no credits: what the next hop does not
+ * take is not in it. Where others mix sizes up to packet[], each turn in the way can be longer by
+ * less than a packet; and since one low packet goes a round, however small, a low VL behind a busy
+ * high one waits for as many more rounds as their packets are smaller.
+ */
+#define QOS_WAIT_FOREVER UINT64_MAX
+uint64_t qos_worst_wait(const struct qos_tables *tables, uint16_t busy, const unsigned packet[QOS_DATA_VLS],
+			unsigned vl);
+
+/* Microseconds in which so many bytes go at `gbps` Gb/s. */
+static inline double qos_wait_us(uint64_t bytes, double gbps)
+{
+	return (double)bytes * 8 / (gbps * 1000);
+}
+
 #endif
