@@ -95,7 +95,9 @@ struct sm_result {
 	struct mad_sm_info info;
 	bool qos_known, qos;	 /* whether QoS is on */
 	uint32_t paths_right, paths_wrong, paths_unknown; /* of the probes */
-	bool right; /* a master that has QoS on where it must, and gives every path the SL wanted */
+	uint32_t paths_none; /* between ports that have no path at all: they may share no partition. Unknown instead
+				where no probe has a path */
+	bool right; /* a master that has QoS on where it must, and gives every path that there is the SL wanted */
 };
 
 /*

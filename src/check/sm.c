@@ -238,6 +238,27 @@ static bool pair_has_path(const struct checking *c, const struct source_sm_query
 	return false;
 }
 
+/* Whether it has said so of every request between them. */
+static bool pair_lacks_path(const struct checking *c, const struct source_sm_query *queries,
+			    const struct sm_probe *probe)
+{
+	for (size_t i = 0; i < c->options->probe_count; i++) {
+		const struct sm_probe *other = &c->options->probes[i];
+
+		if (other->from == probe->from && other->to == probe->to && !no_records(&queries[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool any_path(const struct checking *c, const struct source_sm_query *queries)
+{
+	for (size_t i = 0; i < c->options->probe_count; i++)
+		if (queries[i].outcome == MAD_ANSWERED)
+			return true;
+	return false;
+}
+
 static void wrong(struct checking *c, const struct sm_probe *probe, const struct source_sm_query *query)
 {
 	struct finding *f;
@@ -251,6 +272,17 @@ static void wrong(struct checking *c, const struct sm_probe *probe, const struct
 		finding_set(&f->got, "SL %u", mad_path_sl(query->data));
 	else
 		finding_set(&f->got, "no path, though there is one for other requests");
+}
+
+static void no_path(struct checking *c, const struct sm_probe *probe)
+{
+	struct finding *f;
+
+	c->result->paths_none++;
+	if (!c->findings)
+		return;
+	f = find_at_probe(c, probe, FINDING_SA_NO_PATH);
+	finding_set(&f->got, "no path for any request");
 }
 
 static void unknown(struct checking *c, const struct sm_probe *probe, const struct source_sm_query *query)
@@ -281,6 +313,8 @@ static void judge_path(struct checking *c, const struct source_sm_query *queries
 		c->result->paths_right++;
 	else if (query->outcome == MAD_ANSWERED || (no_records(query) && pair_has_path(c, queries, probe)))
 		wrong(c, probe, query);
+	else if (no_records(query) && pair_lacks_path(c, queries, probe) && any_path(c, queries))
+		no_path(c, probe);
 	else
 		unknown(c, probe, query);
 }
@@ -347,9 +381,9 @@ int sm_check(struct source *source, const struct fabric *fabric, const struct sm
 	if (fabric->sm_lid != 0)
 		error = run(&c);
 	close_coverage(&c);
-	judged = result->paths_right + result->paths_wrong + result->paths_unknown;
+	judged = result->paths_right + result->paths_wrong + result->paths_unknown + result->paths_none;
 	result->paths_unknown += (uint32_t)options->probe_count - judged;
 	result->right = error == 0 && result->qos_known && (result->qos || !options->qos) &&
-			result->paths_right == options->probe_count;
+			result->paths_right + result->paths_none == options->probe_count;
 	return error;
 }

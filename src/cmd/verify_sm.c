@@ -32,6 +32,7 @@ static void report_sm(struct cmd_session *s, const struct sm_result *result, uns
 	if (result->coverage[SM_PATH_RECORD].asked > 0) {
 		report_number(r, "paths_right", "paths with the SL of the policy", result->paths_right);
 		report_number(r, "paths_wrong", "paths with another", result->paths_wrong);
+		report_number(r, "paths_none", "asked for where there is none", result->paths_none);
 		report_number(r, "paths_unknown", "paths not known", result->paths_unknown);
 		report_number(r, "rules_not_asked", "rules not asked about", skipped);
 	}

@@ -193,3 +193,49 @@ def test_one_answer_that_lies_is_one_finding(up):
     r = verify(f, path, 2)
     found = policy.codes(r)["sa-sl-differs"]
     assert [x["got"] for x in found] == ["SL 5"] and r.json["sm"]["paths_right"] == 7
+
+
+def test_asked_from_another_host_than_the_sms(up):
+    f, _, path = applied(up)
+    here, there = (f.ibqos("verify", path, "--format", "json", host=h).ok().json for h in (None, "gpu-004"))
+    assert here["sm"].pop("act_count") <= there["sm"].pop("act_count")
+    assert here["sm"] == there["sm"] and here["sm_coverage"] == there["sm_coverage"]
+
+
+MATCHES = dict(policy.STORAGE, match="[{service: lustre}, {source: oss, qos_class: 9}, {destination: oss}, {pkey: 0x8}]")
+GROUPS = "groups:\n  oss: [{name: 'oss-*'}]\n"
+
+
+def test_rules_by_service_and_group(up):
+    """Requests as each rule wants them get its SL; the partition's rule, whose members nobody knows, is said."""
+    f, sm, path = applied(up, (policy.TRAINING, MATCHES, policy.OTHER), GROUPS)
+    r = verify(f, path)
+    got = r.json["sm"]
+    assert (got["paths_wrong"], got["paths_unknown"], got["paths_none"], got["rules_not_asked"]) == (0, 0, 0, 1)
+    assert got["paths_right"] == coverage(r)["PathRecord"]["answered"] > 12
+    assert saquery_sl(f, "gpu-001 mlx5_0", "oss-01 mlx5_0") == 2
+    # the same rules, but for one group that has lost its port
+    with open(sm.policy, encoding="ascii") as p:
+        rules = p.read()
+    with open(sm.policy, "w", encoding="ascii") as p:
+        p.write(re.sub(r"port-guid: 0x\w+", "port-guid: 0x1234", rules))
+    sm.hup()
+    found = policy.codes(verify(f, path, 2))["sa-sl-differs"]
+    assert all("oss-01" in x["node"] + x["detail"] for x in found)
+    assert {(x["what"], x["wanted"], x["got"]) for x in found} == {
+        ("PathRecord without QoS class", "SL 2", "SL 0"), ("PathRecord, QoS class 9", "SL 2", "SL 0")}
+
+
+def test_hosts_of_no_common_partition(up):
+    """Limited members of the default partition talk to the SM's host alone: the other pairs have no path at all."""
+    f, sm, path = applied(up, sm={"partitions": "Default=0x7fff : ALL=limited, SELF=full;\n"})
+    r = verify(f, path)
+    assert r.json["sm"]["paths_right"] > 0 and r.json["sm"]["paths_none"] > 0
+    assert r.json["sm"]["paths_wrong"] == r.json["sm"]["paths_unknown"] == 0
+    notes = policy.codes(r)["sa-no-path"]
+    assert all(x["severity"] == "note" for x in notes) and len(notes) == r.json["sm"]["paths_none"]
+    assert saquery_sl(f, "gpu-002 mlx5_0", "gpu-003 mlx5_0") is None
+    # nor do rules that would be wrong hide behind that
+    os.unlink(sm.policy)
+    sm.hup()
+    assert "sa-sl-differs" in policy.codes(verify(f, path, 2))

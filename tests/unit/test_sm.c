@@ -63,6 +63,7 @@ struct manager {
 	bool qos;
 	int no_path_for;           /* QoS class that there is no path for, -1: none, -2: for any request */
 	unsigned sl_of_41, sl;     /* of other requests */
+	unsigned parted;           /* a host that has no path to anybody */
 	unsigned asked[3];         /* SMInfo, ClassPortInfo, PathRecord */
 	unsigned paths_before_end; /* so many paths are answered, then none */
 };
@@ -98,6 +99,8 @@ static void answer_path(struct manager *m, struct source_sm_query *query)
 	}
 	end(query, m->path, m->status);
 	if (m->no_path_for == -2 || (named && m->no_path_for == (int)class))
+		end(query, MAD_STATUS, 0x0300);
+	if (m->parted && (r[22] == m->parted || r[38] == m->parted))
 		end(query, MAD_STATUS, 0x0300);
 	memset(query->data, 0xff, sizeof(query->data)); /* the SL stands alone in its bits */
 	query->data[53] = (uint8_t)(0xf0 | (named && class == 41 ? m->sl_of_41 : m->sl));
@@ -165,7 +168,8 @@ static void check(struct run *r)
 	assert_int_equal(r->result.coverage[SM_INFO].asked, 1);
 	assert_int_equal(r->result.coverage[SM_CLASS_PORT_INFO].asked, 1);
 	assert_int_equal(r->result.coverage[SM_PATH_RECORD].asked, r->options.probe_count);
-	assert_int_equal(r->result.paths_right + r->result.paths_wrong + r->result.paths_unknown,
+	assert_int_equal(r->result.paths_right + r->result.paths_wrong + r->result.paths_unknown +
+				 r->result.paths_none,
 			 r->options.probe_count);
 }
 
@@ -358,6 +362,21 @@ static void no_path_for_a_class_or_for_any(void **state)
 	assert_int_equal(r.result.paths_wrong, 0);
 	assert_int_equal(r.result.paths_unknown, 4);
 	assert_false(r.result.right);
+	/* where others have one, it is just said */
+	r.manager.no_path_for = -1;
+	r.manager.parted = 5;
+	check(&r);
+	assert_int_equal(finding_count_code(&r.findings, FINDING_SA_NO_PATH), 2);
+	assert_true(r.findings.items[0].guid == HOST(3));
+	assert_string_equal(r.findings.items[0].detail, "path to oss-5[1]");
+	assert_int_equal(r.result.paths_none, 2);
+	assert_int_equal(r.result.paths_right, 2);
+	assert_true(r.result.right);
+	assert_int_equal(finding_exit(&r.findings), IBQOS_EXIT_CLEAN);
+	r.manager.parted = 3; /* in both pairs: nothing is proved */
+	check(&r);
+	assert_int_equal(r.result.paths_unknown, 4);
+	assert_int_equal(finding_exit(&r.findings), IBQOS_EXIT_UNKNOWN);
 	finish(&r);
 }
 
