@@ -107,7 +107,8 @@ static uint64_t lifetime(const struct request *r)
 
 bool to_guard(const struct state *st, const struct request *r)
 {
-	return st->sm && class_is_smp(r->class) && r->attr == IB_ATTR_SMINFO;
+	return st->sm && r->timeout_ms > 0 && class_is_smp(r->class) &&
+	       (r->attr == IB_ATTR_SMINFO || r->attr == IB_SA_ATTR_NOTICE);
 }
 
 void guard(struct state *st, const struct request *r, int fd, int agent, const uint8_t *umad)

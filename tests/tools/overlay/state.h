@@ -57,8 +57,8 @@ void find_place(struct state *st, struct request *req);
 bool judge(struct state *st, int fd, int agent, uint8_t *umad, int length);
 void push(struct state *st, int fd, int agent, const uint8_t *umad, int length, uint64_t due);
 /*
- * ibsim loses what it sends to an OpenSM that is just starting or has ended, and has no timers: another
- * one would wait for that answer without end. So what one OpenSM asks another is timed here.
+ * ibsim loses what it sends to an OpenSM that is just starting or has ended, and every TrapRepress. It has
+ * no timers: the sender would wait without end. So what one OpenSM asks or tells another is timed here.
  */
 bool to_guard(const struct state *st, const struct request *r);
 void guard(struct state *st, const struct request *r, int fd, int agent, const uint8_t *umad);
