@@ -267,7 +267,7 @@ static int make_tables(const struct policy *policy, const struct fabric *fabric,
 static int fill(const struct policy *policy, const struct fabric *fabric, unsigned flags, struct plan *plan,
 		struct finding_list *findings, bool *refused)
 {
-	struct plan_links links;
+	struct plan_links links = {.ports = 0};
 	int ret;
 
 	plan_survey(fabric, &links);

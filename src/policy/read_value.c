@@ -218,15 +218,15 @@ int ranges_add(struct policy_ranges *ranges, uint64_t low, uint64_t high, struct
 int texts_add(struct policy_texts *texts, const struct tree_node *node)
 {
 	struct policy_text *items = array_grow(texts->items, &texts->room, texts->count + 1, sizeof(*texts->items));
-	char *text = strdup(node->text);
 
-	if (items)
-		texts->items = items;
-	if (!items || !text) {
-		free(text);
+	if (!items)
 		return -ENOMEM;
-	}
-	items[texts->count++] = (struct policy_text){text, node->mark};
+	texts->items = items;
+	items[texts->count].mark = node->mark;
+	items[texts->count].text = strdup(node->text);
+	if (!items[texts->count].text)
+		return -ENOMEM;
+	texts->count++;
 	return 0;
 }
 

@@ -153,7 +153,8 @@ static int take(struct loader *in, const yaml_event_t *event)
 		return take_collection(in, NODE_MAPPING, event);
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
-		in->open[--in->depth]->open = false;
+		if (in->depth > 0)
+			in->open[--in->depth]->open = false;
 		return 0;
 	case YAML_STREAM_END_EVENT:
 		in->stop = true;
