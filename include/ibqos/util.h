@@ -67,6 +67,18 @@ int file_read(const char *path, char **data, size_t *size);
  */
 int file_replace(const char *path, const void *data, size_t size, mode_t mode);
 
+/*
+ * Removes a file as file_replace() would replace it: a symbolic link is followed and stays, its
+ * target goes; the folder is fsynced. A file that does not exist is fine.
+ */
+int file_remove(const char *path);
+
+/*
+ * Removes the temporary files that a file_replace() for `path` left when it was killed: those in its
+ * folder that nobody has written to for `age_s` seconds. Returns how many, or -errno.
+ */
+int file_remove_leftovers(const char *path, unsigned age_s);
+
 /* Makes a folder and those above it that are missing, as mkdir -p. */
 int dir_make(const char *path, mode_t mode);
 

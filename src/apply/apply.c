@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* The steps of an apply, in order; and an undo, which is just its way back. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "transaction.h"
+
+#define SM_TRIES 10
+#define SM_WAIT_MS 300
 
 static const char *const outcome_texts[] = {
 	[APPLY_REFUSED] = "refused, nothing was touched",
@@ -48,12 +52,9 @@ static void failed(struct transaction *t, const char *doing, int error)
 /* Undoes the first half of an install. */
 static void put_rules_back(struct transaction *t)
 {
-	int error = 0;
+	const struct text *now = &t->rules.now;
+	int error = now->text ? file_replace(t->rules.path, now->text, now->size, 0644) : file_remove(t->rules.path);
 
-	if (t->rules.old)
-		error = file_replace(t->rules.path, t->rules.old, t->rules.old_size, 0644);
-	else if (unlink(t->rules.path) != 0)
-		error = -errno;
 	if (error != 0) {
 		struct finding *f = finding_at(finding_add(t->findings, FINDING_APPLY_ROLLBACK_FAILED), t->rules.path, 0, 0);
 
@@ -66,18 +67,25 @@ static int install(struct transaction *t)
 {
 	int error;
 
+	/* Once more, right before: reading the ports took its time, and others may edit these files. */
+	if (!files_are_ours(t)) {
+		t->result->outcome = APPLY_NOT_INSTALLED;
+		return -EBUSY;
+	}
 	/* The rules first: read with the old tables they do no harm, the tables without them would mislead. */
-	error = file_replace(t->rules.path, t->rules.new, t->rules.new_size, 0644);
+	error = file_replace(t->rules.path, t->rules.new.text, t->rules.new.size, 0644);
 	if (error != 0) {
 		failed(t, t->rules.path, error);
 		return error;
 	}
-	error = file_replace(t->conf.path, t->conf.new, t->conf.new_size, 0644);
+	error = file_replace(t->conf.path, t->conf.new.text, t->conf.new.size, 0644);
 	if (error != 0) {
 		failed(t, t->conf.path, error);
 		put_rules_back(t);
 		return error;
 	}
+	t->conf.now = t->conf.new;
+	t->rules.now = t->rules.new;
 	t->result->installed = true;
 	return 0;
 }
@@ -93,6 +101,8 @@ static void report_why(struct transaction *t, int error)
 	const struct verify_result *state = &t->result->verify;
 	struct finding *f;
 
+	if (error == -EPROTO) /* ask_sm() has told */
+		return;
 	if (error == -EBADMSG) {
 		f = finding_at(finding_add(t->findings, FINDING_OPENSM_POLICY_REFUSED), t->rules.path, 0, 0);
 		if (t->events.last_error)
@@ -134,9 +144,7 @@ static int already_applied(struct transaction *t, const struct qos_config *confi
 	int error;
 
 	*applied = false;
-	if (!t->rules.old || t->conf.old_size != t->conf.new_size || t->rules.old_size != t->rules.new_size ||
-	    memcmp(t->conf.old, t->conf.new, t->conf.new_size) != 0 ||
-	    memcmp(t->rules.old, t->rules.new, t->rules.new_size) != 0)
+	if (t->unfinished || !text_equal(&t->conf.now, &t->conf.new) || !text_equal(&t->rules.now, &t->rules.new))
 		return 0;
 	error = verify_new(t->ctx, t->fabric, config, &verify);
 	if (error == 0)
@@ -164,6 +172,36 @@ static bool back_up(struct transaction *t, const struct policy *policy)
 	return error == 0;
 }
 
+/*
+ * Whether the running OpenSM says itself that it has the policy in force: ports may hold the right
+ * tables by chance, from an OpenSM that has ended, say, while this one never read the files. Its
+ * answers may lag behind its tables by a moment.
+ */
+static int ask_sm(struct transaction *t)
+{
+	struct sm_result result = {0};
+	struct finding *f;
+	int error = 0;
+
+	if (!t->sm_wanted)
+		return 0;
+	for (unsigned n = 0; n < SM_TRIES && error == 0 && !result.right && !ctx_stopped(t->ctx); n++) {
+		if (n > 0)
+			poll(NULL, 0, SM_WAIT_MS);
+		error = sm_check(t->source, t->fabric, t->sm_wanted, NULL, &result);
+	}
+	if (error != 0 || result.right)
+		return error;
+	sm_check(t->source, t->fabric, t->sm_wanted, t->findings, &result); /* once more, for the findings */
+	if (result.right)
+		return 0;
+	f = finding_add(t->findings, FINDING_APPLY_FAILED);
+	finding_set(&f->got, "every port holds the new tables, but OpenSM, process %d, does not say that it runs the policy",
+		    (int)t->sm.pid);
+	finding_set(&f->detail, "had it %s when it started? Without, it never reads it: restart it then", t->conf.path);
+	return -EPROTO;
+}
+
 static void change(struct transaction *t, const struct qos_config *config)
 {
 	struct goal goal = {.ctx = t->ctx, .config = config, .judge_rules = true, .state = &t->result->verify};
@@ -173,6 +211,8 @@ static void change(struct transaction *t, const struct qos_config *config)
 	begin_step(t, APPLY_CONVERGE, "reloading OpenSM and reading the ports back");
 	error = converge(t, &goal, &verify);
 	t->result->measured = verify != NULL;
+	if (error == 0)
+		error = ask_sm(t);
 	if (error == 0) {
 		t->result->outcome = APPLY_APPLIED;
 		begin_step(t, APPLY_DONE, "every port holds the new tables");
@@ -198,33 +238,80 @@ static void transaction_end(struct transaction *t)
 		close(t->lock);
 }
 
+/*
+ * An apply that was killed may have left a mixture of its old and new files, or files that OpenSM
+ * never read. What was there before it counts as the old files; false if they are neither.
+ */
+static void take_up_unfinished(struct transaction *t, const struct history *h)
+{
+	struct finding *f;
+
+	if (strcmp(h->conf_path, t->conf.path) != 0 || strcmp(h->rules_path, t->rules.path) != 0)
+		return;
+	if ((!text_equal(&t->conf.now, &h->conf_old) && !text_equal(&t->conf.now, &h->conf_new)) ||
+	    (!text_equal(&t->rules.now, &h->rules_old) && !text_equal(&t->rules.now, &h->rules_new)))
+		return; /* edited since */
+	t->conf.old = h->conf_old;
+	t->rules.old = h->rules_old;
+	t->unfinished = true;
+	f = finding_at(finding_add(t->findings, FINDING_APPLY_UNFINISHED), h->folder, 0, 0);
+	finding_set(&f->detail, "the files from before it count as the old ones now");
+}
+
 int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric, const struct policy *policy,
 	      const struct plan *plan, const struct apply_options *options, struct finding_list *findings,
 	      struct apply_result *result)
 {
+	const struct text conf = {plan->conf_old, plan->conf_old_size}, rules = {plan->rules_old, plan->rules_old_size};
+	struct sm_options sm_wanted = {.qos = true};
+	struct sm_probe *probes = NULL;
 	struct transaction t = {
 		.ctx = ctx, .source = source, .fabric = fabric, .options = options, .findings = findings, .result = result,
-		.conf = {plan->conf_path, plan->conf_old, plan->conf_new, plan->conf_old_size, plan->conf_new_size},
-		.rules = {plan->rules_path, plan->rules_old, plan->rules_new, plan->rules_old_size, plan->rules_new_size},
-		.log_path = policy->opensm_log, .sm = {.pidfd = -1}, .lock = -1,
+		.conf = {plan->conf_path, conf, conf, {plan->conf_new, plan->conf_new_size}},
+		.rules = {plan->rules_path, rules, rules, {plan->rules_new, plan->rules_new_size}},
+		.log_path = policy->opensm_log, .sm_wanted = &sm_wanted, .sm = {.pidfd = -1}, .lock = -1,
 	};
+	struct history unfinished = {0};
+	unsigned skipped;
 	bool applied = false;
-	int error = 0;
+	int error;
 
 	*result = (struct apply_result){0};
 	begin_step(&t, APPLY_PREFLIGHT, "looking whether the change can be made");
-	if (lock_files(&t) && preflight(&t)) {
-		error = already_applied(&t, &plan->config, &applied);
-		if (error == 0 && applied) {
-			result->outcome = APPLY_UNCHANGED;
-			result->installed = true;
-			result->reached = APPLY_DONE;
-		} else if (error == 0 && back_up(&t, policy) && install(&t) == 0) {
-			change(&t, &plan->config);
+	error = sm_probes(policy, fabric, SM_PAIRS, &probes, &sm_wanted.probe_count, &skipped);
+	sm_wanted.probes = probes;
+	if (error == 0 && lock_files(&t)) {
+		if (history_unfinished(ctx, &unfinished) == 0)
+			take_up_unfinished(&t, &unfinished);
+		if (preflight(&t)) {
+			error = already_applied(&t, &plan->config, &applied);
+			if (error == 0 && applied) {
+				result->outcome = APPLY_UNCHANGED;
+				result->installed = true;
+				result->reached = APPLY_DONE;
+			} else if (error == 0 && back_up(&t, policy) && install(&t) == 0) {
+				change(&t, &plan->config);
+			}
 		}
 	}
 	transaction_end(&t);
+	history_clear(&unfinished);
+	free(probes);
 	return error;
+}
+
+/* Which of two texts is in place: the first, if it cannot be told. */
+static struct text in_place(const char *path, const struct text *first, const struct text *second)
+{
+	struct text there = {0};
+	char *data = NULL;
+	int error = file_read(path, &data, &there.size);
+	bool is_second;
+
+	there.text = data;
+	is_second = (error == 0 || error == -ENOENT) && text_equal(&there, second);
+	free(data);
+	return is_second ? *second : *first;
 }
 
 int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric, const char *folder,
@@ -244,15 +331,13 @@ int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric
 		history_clear(&h);
 		return error == -ENOMEM ? error : 0;
 	}
-	/* For preflight the files in place are the old ones, and what is to be are those from before. */
-	t.conf = (struct change_file){h.conf_path, h.conf_new, h.conf_old, h.conf_new_size, h.conf_old_size};
-	t.rules = (struct change_file){h.rules_path, h.rules_new, h.rules_old, h.rules_new_size, h.rules_old_size};
+	/* An apply that was killed may have written one file and not the other. */
+	t.conf = (struct change_file){h.conf_path, in_place(h.conf_path, &h.conf_new, &h.conf_old), h.conf_old, h.conf_new};
+	t.rules = (struct change_file){h.rules_path, in_place(h.rules_path, &h.rules_new, &h.rules_old), h.rules_old,
+				       h.rules_new};
 	t.log_path = h.log_path;
 	if (lock_files(&t) && preflight(&t)) {
-		/* From here on it is the way back of that change, with its own folder as its history. */
-		t.conf = (struct change_file){h.conf_path, h.conf_old, h.conf_new, h.conf_old_size, h.conf_new_size};
-		t.rules = (struct change_file){h.rules_path, h.rules_old, h.rules_new, h.rules_old_size, h.rules_new_size};
-		result->history = strdup(h.folder);
+		result->history = strdup(h.folder); /* its journal goes on */
 		if (result->history)
 			roll_back(&t);
 		else

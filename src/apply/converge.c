@@ -66,7 +66,7 @@ static bool log_may_be_flushed(const struct transaction *t)
 	const char *value;
 	bool may = false;
 
-	if (opensm_conf_parse(t->conf.new, t->conf.new_size, &conf) == 0) {
+	if (opensm_conf_parse(t->conf.now.text, t->conf.now.size, &conf) == 0) {
 		value = opensm_conf_get(conf, "accum_log_file");
 		may = !value || strcmp(value, "TRUE") == 0;
 	}
@@ -83,10 +83,9 @@ static bool log_may_be_flushed(const struct transaction *t)
  */
 static unsigned sweeps_wanted(const struct change_file *rules)
 {
-	if (rules->old && rules->new && rules->old_size == rules->new_size &&
-	    memcmp(rules->old, rules->new, rules->new_size) == 0)
+	if (text_equal(&rules->old, &rules->new))
 		return 1;
-	return rules->old && rules->new ? 3 : 2;
+	return rules->old.text && rules->new.text ? 3 : 2;
 }
 
 /* A wait for the ports, and for the sweeps that set them. Times in ns. */

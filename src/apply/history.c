@@ -77,6 +77,13 @@ static int make_folder(const struct ibqos_ctx *ctx, char **folder)
 	return error;
 }
 
+bool text_equal(const struct text *a, const struct text *b)
+{
+	if (!a->text || !b->text)
+		return !a->text && !b->text;
+	return a->size == b->size && memcmp(a->text, b->text, a->size) == 0;
+}
+
 static int keep(const char *folder, const char *name, const char *text, size_t size)
 {
 	char *path = NULL;
@@ -95,9 +102,9 @@ static int keep_file(const char *folder, const char *name, const struct change_f
 	int error;
 
 	snprintf(what, sizeof(what), "old-%s", name);
-	error = keep(folder, what, file->old, file->old_size);
+	error = keep(folder, what, file->old.text, file->old.size);
 	snprintf(what, sizeof(what), "new-%s", name);
-	return error ? error : keep(folder, what, file->new, file->new_size);
+	return error ? error : keep(folder, what, file->new.text, file->new.size);
 }
 
 static int keep_policy(const char *folder, const struct policy *policy)
@@ -230,16 +237,22 @@ static int read_manifest(struct history *h)
 	return error;
 }
 
-/* Whether a change got as far as writing files and was not rolled back since: its journal says so. */
-static bool was_installed(const char *folder)
+/* How far a change got, as its journal says. */
+enum progress { NOTHING_WRITTEN, CUT_SHORT, IN_FORCE, ROLLED_BACK };
+
+static enum progress progress_of(const char *folder)
 {
+	enum progress progress = NOTHING_WRITTEN;
 	char *text = NULL;
 	size_t size = 0;
-	bool installed = read_back(folder, "journal", &text, &size) == 0 && text && strstr(text, " install ") &&
-			 !strstr(text, " done rolled back");
 
+	if (read_back(folder, "journal", &text, &size) == 0 && text && strstr(text, " install ")) {
+		progress = strstr(text, " done rolled back") ? ROLLED_BACK
+			   : strstr(text, " done ")	      ? IN_FORCE
+							      : CUT_SHORT;
+	}
 	free(text);
-	return installed;
+	return progress;
 }
 
 static int is_entry(const struct dirent *entry)
@@ -247,8 +260,8 @@ static int is_entry(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* The newest folder whose change was installed. */
-static int newest(const struct ibqos_ctx *ctx, char **folder)
+/* The newest folder whose change was installed and not rolled back since. */
+static int newest(const struct ibqos_ctx *ctx, char **folder, enum progress *progress)
 {
 	struct dirent **names = NULL;
 	char *history = NULL;
@@ -266,7 +279,7 @@ static int newest(const struct ibqos_ctx *ctx, char **folder)
 
 			if (asprintf(&path, "%s/%s", history, names[i]->d_name) < 0)
 				error = -ENOMEM;
-			else if (was_installed(path))
+			else if ((*progress = progress_of(path)) == CUT_SHORT || *progress == IN_FORCE)
 				*folder = path;
 			else
 				free(path);
@@ -278,28 +291,55 @@ static int newest(const struct ibqos_ctx *ctx, char **folder)
 	return error ? error : *folder ? 0 : -ENOENT;
 }
 
+static int read_text(const char *folder, const char *name, struct text *text)
+{
+	char *data = NULL;
+	int error = read_back(folder, name, &data, &text->size);
+
+	text->text = data;
+	return error;
+}
+
+static int read_folder(struct history *h)
+{
+	int error = read_manifest(h);
+
+	if (error == 0)
+		error = read_text(h->folder, "old-opensm.conf", &h->conf_old);
+	if (error == 0)
+		error = read_text(h->folder, "new-opensm.conf", &h->conf_new);
+	if (error == 0)
+		error = read_text(h->folder, "old-qos-policy.conf", &h->rules_old);
+	if (error == 0)
+		error = read_text(h->folder, "new-qos-policy.conf", &h->rules_new);
+	return error;
+}
+
 int history_read(const struct ibqos_ctx *ctx, const char *folder, struct history *h)
 {
-	int error = 0;
+	enum progress progress;
+	int error;
 
 	*h = (struct history){0};
 	if (folder) {
 		h->folder = strdup(folder);
 		error = h->folder ? 0 : -ENOMEM;
 	} else {
-		error = newest(ctx, &h->folder);
+		error = newest(ctx, &h->folder, &progress);
 	}
-	if (error == 0)
-		error = read_manifest(h);
-	if (error == 0)
-		error = read_back(h->folder, "old-opensm.conf", &h->conf_old, &h->conf_old_size);
-	if (error == 0)
-		error = read_back(h->folder, "new-opensm.conf", &h->conf_new, &h->conf_new_size);
-	if (error == 0)
-		error = read_back(h->folder, "old-qos-policy.conf", &h->rules_old, &h->rules_old_size);
-	if (error == 0)
-		error = read_back(h->folder, "new-qos-policy.conf", &h->rules_new, &h->rules_new_size);
-	return error;
+	return error ? error : read_folder(h);
+}
+
+int history_unfinished(const struct ibqos_ctx *ctx, struct history *h)
+{
+	enum progress progress;
+	int error;
+
+	*h = (struct history){0};
+	error = newest(ctx, &h->folder, &progress);
+	if (error == 0 && progress != CUT_SHORT)
+		error = -ENOENT;
+	return error ? error : read_folder(h);
 }
 
 void history_clear(struct history *h)
@@ -308,9 +348,9 @@ void history_clear(struct history *h)
 	free(h->conf_path);
 	free(h->rules_path);
 	free(h->log_path);
-	free(h->conf_old);
-	free(h->conf_new);
-	free(h->rules_old);
-	free(h->rules_new);
+	free((char *)h->conf_old.text);
+	free((char *)h->conf_new.text);
+	free((char *)h->rules_old.text);
+	free((char *)h->rules_new.text);
 	*h = (struct history){0};
 }

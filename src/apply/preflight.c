@@ -10,6 +10,8 @@
 
 #include "transaction.h"
 
+#define LEFTOVER_AGE_S 60 /* in a folder that the lock does not cover */
+
 /* The folder that a file really lies in, symbolic links followed; for a file that does not exist yet, its own. */
 static int folder_of(const char *path, char folder[PATH_MAX])
 {
@@ -62,21 +64,30 @@ static bool writable(struct transaction *t, const char *path, size_t size)
 	return false;
 }
 
-bool file_is(struct transaction *t, const char *path, const char *text, size_t size)
+static bool file_is_ours(struct transaction *t, const struct change_file *file)
 {
-	char *now = NULL;
-	size_t now_size = 0;
-	int error = file_read(path, &now, &now_size);
-	bool same = error == -ENOENT ? !text : error == 0 && text && now_size == size && memcmp(now, text, size) == 0;
+	char *data = NULL;
+	struct text there = {0};
+	struct finding *f;
+	int error = file_read(file->path, &data, &there.size);
+	bool same;
 
-	free(now);
+	there.text = data;
+	same = (error == 0 || error == -ENOENT) && text_equal(&there, &file->now);
+	free(data);
 	if (!same) {
-		struct finding *f = finding_at(finding_add(t->findings, FINDING_APPLY_FILE_CHANGED), path, 0, 0);
-
+		f = finding_at(finding_add(t->findings, FINDING_APPLY_FILE_CHANGED), file->path, 0, 0);
 		if (error != 0 && error != -ENOENT)
 			finding_set(&f->got, "%s", strerror(-error));
 	}
 	return same;
+}
+
+bool files_are_ours(struct transaction *t)
+{
+	bool ours = file_is_ours(t, &t->conf);
+
+	return file_is_ours(t, &t->rules) & ours;
 }
 
 bool lock_files(struct transaction *t)
@@ -89,8 +100,11 @@ bool lock_files(struct transaction *t)
 		t->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		error = t->lock < 0 ? -errno : flock(t->lock, LOCK_EX | LOCK_NB) != 0 ? -errno : 0;
 	}
-	if (error == 0)
+	if (error == 0) { /* what a killed run left goes, now that no other one can be writing */
+		file_remove_leftovers(t->conf.path, 0);
+		file_remove_leftovers(t->rules.path, LEFTOVER_AGE_S);
 		return true;
+	}
 	f = finding_add(t->findings, error == -EWOULDBLOCK ? FINDING_APPLY_BUSY : FINDING_APPLY_NOT_WRITABLE);
 	finding_at(f, t->conf.path, 0, 0);
 	if (error != -EWOULDBLOCK)
@@ -152,7 +166,7 @@ static bool prepare_history(struct transaction *t)
 /* Without the file at its start OpenSM has no config path, and a reload reads nothing (osm_subnet.c). */
 static bool config_exists(struct transaction *t)
 {
-	if (t->conf.old)
+	if (t->conf.now.text)
 		return true;
 	for (size_t i = 0; i < t->findings->count; i++) { /* the plan has said so, as a warning */
 		if (t->findings->items[i].code == FINDING_PLAN_CONFIG_MISSING)
@@ -179,9 +193,8 @@ bool preflight(struct transaction *t)
 	}
 	go &= find_opensm(t);
 	go &= config_exists(t);
-	go &= writable(t, t->conf.path, t->conf.new_size);
-	go &= writable(t, t->rules.path, t->rules.new_size);
-	go &= file_is(t, t->conf.path, t->conf.old, t->conf.old_size);
-	go &= file_is(t, t->rules.path, t->rules.old, t->rules.old_size);
+	go &= writable(t, t->conf.path, t->conf.new.size);
+	go &= writable(t, t->rules.path, t->rules.new.size);
+	go &= files_are_ours(t);
 	return go && prepare_history(t);
 }

@@ -23,7 +23,7 @@
 static int old_conf_with_qos(const struct transaction *t, const char *qos, char **text, size_t *size)
 {
 	struct opensm_conf *conf = NULL;
-	int error = opensm_conf_parse(t->conf.old, t->conf.old_size, &conf);
+	int error = opensm_conf_parse(t->conf.old.text, t->conf.old.size, &conf);
 
 	if (error == 0)
 		error = opensm_conf_set(conf, "qos", qos);
@@ -37,7 +37,7 @@ static int old_config(const struct transaction *t, struct qos_config *config, bo
 {
 	struct finding_list doubts = {0}; /* the admin's own file, as it was: no news */
 	struct opensm_conf *conf = NULL;
-	int error = opensm_conf_parse(t->conf.old, t->conf.old_size, &conf);
+	int error = opensm_conf_parse(t->conf.old.text, t->conf.old.size, &conf);
 
 	if (error == 0)
 		error = opensm_conf_get_qos(conf, t->conf.path, config, enabled, &doubts);
@@ -53,22 +53,14 @@ static int restore_files(struct transaction *t, const char *qos)
 	size_t size = 0;
 	int error = old_conf_with_qos(t, qos, &text, &size);
 
-	if (error == 0 && rules->old)
-		error = file_replace(rules->path, rules->old, rules->old_size, 0644);
+	if (error == 0 && rules->old.text)
+		error = file_replace(rules->path, rules->old.text, rules->old.size, 0644);
 	else if (error == 0)
-		error = unlink(rules->path) == 0 || errno == ENOENT ? 0 : -errno;
+		error = file_remove(rules->path);
 	if (error == 0)
 		error = file_replace(t->conf.path, text, size, 0644);
 	free(text);
 	return error;
-}
-
-/* Whether the files are still those of this change: what somebody else wrote meanwhile is not overwritten. */
-static bool files_are_ours(struct transaction *t)
-{
-	bool ours = file_is(t, t->conf.path, t->conf.new, t->conf.new_size);
-
-	return ours & file_is(t, t->rules.path, t->rules.new, t->rules.new_size);
 }
 
 static void say_not_rolled_back(struct transaction *t, const char *why)
@@ -132,7 +124,7 @@ static void go_back(struct transaction *t)
 
 	t->result->reached = APPLY_ROLLBACK;
 	history_note(t->result->history, APPLY_ROLLBACK, "putting the old files back");
-	if (!files_are_ours(t)) {
+	if (!files_are_ours(t)) { /* what somebody else wrote meanwhile is not overwritten */
 		say_not_rolled_back(t, "the files are not those of this change any more, so they were left alone");
 		return;
 	}

@@ -5,12 +5,20 @@
 
 #include "ibqos/apply.h"
 
-/* The two files as they were and as they are to be; NULL text: the file does not exist. All borrowed. */
+struct text {
+	const char *text; /* NULL: the file does not exist */
+	size_t size;
+};
+
+/* One of the two files. All borrowed. */
 struct change_file {
 	const char *path;
-	const char *old, *new;
-	size_t old_size, new_size;
+	struct text now; /* what is in place, as far as we know: anything else is somebody else's */
+	struct text old; /* what a roll back puts back */
+	struct text new; /* what is to be */
 };
+
+bool text_equal(const struct text *a, const struct text *b);
 
 struct transaction {
 	const struct ibqos_ctx *ctx;
@@ -20,7 +28,9 @@ struct transaction {
 	struct finding_list *findings;
 	struct apply_result *result;
 	struct change_file conf, rules;
-	bool undo; /* going back is what was asked for, no failure */
+	bool undo;	 /* going back is what was asked for, no failure */
+	bool unfinished; /* an earlier apply was cut short: whether OpenSM read its files is not known */
+	const struct sm_options *sm_wanted; /* what the SM must say once all is applied; NULL: not asked */
 	const char *log_path; /* NULL: what the instance says */
 	struct opensm_instance sm;
 	int lock; /* descriptor of the locked folder, -1 */
@@ -34,8 +44,8 @@ struct transaction {
  * any state directory shares. False, with a finding, if another one has it.
  */
 bool lock_files(struct transaction *t);
-/* Whether a file reads as given (NULL text: does not exist); else a finding. */
-bool file_is(struct transaction *t, const char *path, const char *text, size_t size);
+/* Whether both files are as t has them as `now`; else a finding each. */
+bool files_are_ours(struct transaction *t);
 /* Refusals, each a finding; nothing is written but, last of all, the state directory made. True when it may go on. */
 bool preflight(struct transaction *t);
 
@@ -45,8 +55,7 @@ bool preflight(struct transaction *t);
 struct history {
 	char *folder;
 	char *conf_path, *rules_path, *log_path; /* log_path: NULL if the policy named none */
-	char *conf_old, *conf_new, *rules_old, *rules_new;
-	size_t conf_old_size, conf_new_size, rules_old_size, rules_new_size;
+	struct text conf_old, conf_new, rules_old, rules_new; /* malloc'ed */
 };
 
 /* Whether a history folder can be made: makes STATE_DIR/history. */
@@ -58,6 +67,10 @@ int history_prepare(const struct ibqos_ctx *ctx);
 int history_begin(const struct transaction *t, const struct policy *policy, char **folder);
 /* Appends a line "TIME STEP text" to the journal and fsyncs it. */
 int history_note(const char *folder, enum apply_step step, const char *text);
+/*
+ * The newest change, if it was cut short after it began to write files: 0, else -ENOENT.
+ */
+int history_unfinished(const struct ibqos_ctx *ctx, struct history *history);
 /* Reads a folder, or the newest one (NULL) whose change was installed. -ENOENT: there is none. */
 int history_read(const struct ibqos_ctx *ctx, const char *folder, struct history *history);
 void history_clear(struct history *history);

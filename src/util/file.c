@@ -3,15 +3,20 @@
  * Whole files: read, and replaced so that a reader, or a machine that loses power, sees all of the
  * old or all of the new one.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ibqos/util.h"
 
+#define TEMP_PREFIX ".ibqos-"
+#define TEMP_LETTERS 6 /* that mkostemp() fills in */
 #define LINKS_MAX 40 /* as the kernel follows in one path: path_resolution(7) */
 
 static int read_all(int fd, size_t expected, char **data, size_t *size)
@@ -198,7 +203,7 @@ int file_replace(const char *path, const void *data, size_t size, mode_t mode)
 		goto out;
 	}
 	folder = beside(target, ".");
-	temp = beside(target, ".ibqos-XXXXXX");
+	temp = beside(target, TEMP_PREFIX "XXXXXX");
 	if (!folder || !temp) {
 		rc = -ENOMEM;
 		goto out;
@@ -223,6 +228,64 @@ out:
 	if (folder_fd >= 0)
 		close(folder_fd);
 	free(temp);
+	free(folder);
+	free(target);
+	return rc;
+}
+
+int file_remove(const char *path)
+{
+	char *target = NULL, *folder = NULL;
+	int rc = follow_links(path, &target), fd;
+
+	if (rc < 0)
+		return rc;
+	folder = beside(target, ".");
+	if (!folder)
+		rc = -ENOMEM;
+	else if (unlink(target) < 0)
+		rc = errno == ENOENT ? 0 : -errno;
+	if (rc == 0) {
+		fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0) {
+			rc = sync_fd(fd);
+			rc = rc == -EINVAL ? 0 : rc;
+			close(fd);
+		}
+	}
+	free(folder);
+	free(target);
+	return rc;
+}
+
+static bool is_leftover(int folder, const char *name, time_t before)
+{
+	struct stat st;
+
+	return strncmp(name, TEMP_PREFIX, strlen(TEMP_PREFIX)) == 0 &&
+	       strlen(name) == strlen(TEMP_PREFIX) + TEMP_LETTERS &&
+	       fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_mtime < before;
+}
+
+int file_remove_leftovers(const char *path, unsigned age_s)
+{
+	char *target = NULL, *folder = NULL;
+	const struct dirent *entry;
+	int rc = follow_links(path, &target);
+	DIR *dir = NULL;
+
+	if (rc == 0) {
+		folder = beside(target, ".");
+		dir = folder ? opendir(folder) : NULL;
+		rc = !folder ? -ENOMEM : !dir ? -errno : 0;
+	}
+	while (rc >= 0 && (entry = readdir(dir))) {
+		if (is_leftover(dirfd(dir), entry->d_name, time(NULL) - (time_t)age_s) &&
+		    unlinkat(dirfd(dir), entry->d_name, 0) == 0)
+			rc++;
+	}
+	if (dir)
+		closedir(dir);
 	free(folder);
 	free(target);
 	return rc;
