@@ -243,6 +243,51 @@ static void test_found_and_reloaded(void **state)
 	assert_int_equal(find(rig, "etc/a.conf", &instance), -ESRCH);
 }
 
+/* Before it blocks SIGHUP, and later catches it, the signal would end OpenSM (main.c:1152, 1265). */
+static void test_just_started(void **state)
+{
+	static const struct {
+		const char *blocked, *caught;
+		bool takes;
+	} masks[] = {
+		{"0000000000000000", "0000000000000000", false},
+		{"fffffffffffffffe", "fffffffffffffffe", false},
+		{"0000000000000201", "0000000000000000", true}, /* SIGHUP, SIGUSR1 */
+		{"0000000000000000", "0000000000024203", true},
+	};
+	struct rig *rig = *state;
+	pid_t pid = spawn(rig);
+	char arguments[160];
+
+	snprintf(arguments, sizeof(arguments), "opensm|-F|%s/etc/a.conf", rig->root);
+	add(rig, pid, "opensm", "/usr/sbin/opensm", arguments);
+	for (size_t i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
+		struct opensm_instance instance;
+		char name[64], text[256];
+		int found;
+
+		snprintf(name, sizeof(name), "proc/%d/status", (int)pid);
+		snprintf(text, sizeof(text),
+			 "Name:\topensm\nShdPnd:\tffffffffffffffff\nSigBlk:\t%s\n"
+			 "SigIgn:\tffffffffffffffff\nSigCgt:\t%s\nCapInh:\tffffffffffffffff\n",
+			 masks[i].blocked, masks[i].caught);
+		put(rig_path(rig, name), text, strlen(text));
+		found = find(rig, "etc/a.conf", &instance);
+		opensm_instance_clear(&instance);
+		/* one that is passed over counts as running, but not as one that reads this file */
+		assert_int_equal(found, masks[i].takes ? 0 : -ENOENT);
+	}
+}
+
+static void test_sees(void **state)
+{
+	struct rig *rig = *state;
+	struct opensm_instance instance = {.pid = spawn(rig), .pidfd = -1};
+
+	assert_int_equal(opensm_sees(&instance, rig_path(rig, "etc/a.conf")), 1);
+	assert_int_equal(opensm_sees(&instance, rig_path(rig, "etc/none.conf")), 1);
+}
+
 static void test_none(void **state)
 {
 	struct rig *rig = *state;
@@ -362,6 +407,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_arguments),
 		cmocka_unit_test_setup_teardown(test_found_and_reloaded, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_just_started, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sees, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
