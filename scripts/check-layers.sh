@@ -8,6 +8,7 @@ folder_of() { # which folder a public header belongs to
 	case $1 in
 	link) echo fabric ;;
 	finding_codes) echo finding ;;
+	opensm_files) echo opensm ;;
 	*) echo "$1" ;;
 	esac
 }

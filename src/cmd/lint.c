@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* ibqos lint: a policy file checked by itself; all faults in one run. */
+/* ibqos lint: a policy file, or OpenSM's own files, checked by themselves; all faults in one run. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd.h"
+#include "opensm_files.h"
 
 #include "ibqos/policy.h"
 
 struct lint_options {
 	struct cmd_options common; /* first: children get the same pointer */
+	struct cmd_files files;	   /* in place of a policy */
 	bool suggest_sl;
 	int (*describe)(FILE *out); /* --schema, --manual: in place of a policy */
 };
@@ -18,6 +19,7 @@ struct lint_options {
 enum { KEY_SUGGEST_SL = 0x200, KEY_SCHEMA, KEY_MANUAL };
 
 static const struct argp_option own_options[] = {
+	CMD_FILES_KEYS,
 	{"suggest-sl", KEY_SUGGEST_SL, NULL, 0, "propose free SLs for classes that have none yet", 0},
 	{"schema", KEY_SCHEMA, NULL, 0, "print the policy language as a JSON Schema", 0},
 	{"manual", KEY_MANUAL, NULL, OPTION_HIDDEN, NULL, 0},
@@ -28,6 +30,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct lint_options *o = state->input;
 
+	if (cmd_files_option(&o->files, key, arg))
+		return 0;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		cmd_hand_down(state, &o->common);
@@ -42,16 +46,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->describe = policy_manual;
 		return 0;
 	default:
-		return cmd_argument(key, arg, state, &o->common, o->describe ? 0 : 1, "the policy file");
+		return cmd_argument(key, arg, state, &o->common, o->describe || cmd_files_given(&o->files) ? 0 : 1,
+				    "the policy file");
 	}
 }
 
 static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
-	.args_doc = "POLICY",
+	.args_doc = "POLICY\n--opensm-conf FILE [--qos-policy FILE] [--partitions FILE]",
 	.doc = "Checks a policy file and reports every fault with its line and column. What may stand in it is told by\n"
-	       "ibqos-policy(5).\v"
+	       "ibqos-policy(5). Or checks files of OpenSM: what OpenSM refuses, passes over, or reads otherwise than it\n"
+	       "looks, and what does harm to traffic.\v"
 	       "Exit status: 0 no fault, 1 warnings, 2 faults, 3 the file cannot be read.",
 	.children = cmd_output_children,
 };
@@ -254,6 +260,11 @@ enum ibqos_exit cmd_lint(struct ibqos_ctx *ctx, int argc, char **argv)
 		return describe(ctx, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
+	if (cmd_files_given(&options.files)) {
+		cmd_lint_files(&s, &options.files);
+		cmd_files_clear(&options.files);
+		return session_end(&s);
+	}
 	path = options.common.argument[0];
 	report_string(s.report, "policy", NULL, path);
 	error = options.suggest_sl ? policy_read_draft(path, &s.findings, &policy)

@@ -190,6 +190,30 @@ bool opensm_conf_torn(const struct opensm_conf *conf, const char *key)
 	return piece && piece->torn;
 }
 
+static void describe(const struct piece *piece, struct conf_line *line)
+{
+	*line = (struct conf_line){.key = piece->key, .value = piece->value, .line = piece->line, .torn = piece->torn};
+	line->key_column = (unsigned)strspn(piece->bytes, KEY_END) + 1;
+	line->value_column = (unsigned)piece->value_at + 1;
+}
+
+bool conf_line_at(const struct opensm_conf *conf, size_t n, struct conf_line *line)
+{
+	if (n >= conf->count)
+		return false;
+	describe(&conf->pieces[n], line);
+	return true;
+}
+
+bool conf_line_of(const struct opensm_conf *conf, const char *key, struct conf_line *line)
+{
+	const struct piece *piece = conf_find(conf, key);
+
+	if (piece)
+		describe(piece, line);
+	return piece != NULL;
+}
+
 /* True if OpenSM, reading the piece, sets `key` to `value`. */
 static bool piece_says(const struct piece *piece, const char *key, const char *value)
 {

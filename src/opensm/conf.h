@@ -18,4 +18,24 @@
 /* True if the line that sets `key` is read by OpenSM in pieces or up to a NUL, so not as it looks. */
 bool opensm_conf_torn(const struct opensm_conf *conf, const char *key);
 
+/* A line, or a piece of one, as OpenSM reads it; the texts are the conf's. */
+struct conf_line {
+	const char *key, *value; /* NULL: sets nothing */
+	unsigned line, key_column, value_column;
+	bool torn;
+};
+/* The nth of all; false: there are no more. */
+bool conf_line_at(const struct opensm_conf *conf, size_t n, struct conf_line *line);
+/* The last that sets a key; false: none does. */
+bool conf_line_of(const struct opensm_conf *conf, const char *key, struct conf_line *line);
+
+/* How OpenSM reads the value of a key. */
+enum conf_option_type { OPTION_BOOLEAN, OPTION_U8, OPTION_U16, OPTION_U32, OPTION_U64, OPTION_TEXT, OPTION_OTHER };
+struct conf_option {
+	const char *name;
+	enum conf_option_type type;
+};
+const struct conf_option *conf_option_find(const char *name); /* NULL: OpenSM knows no such key */
+const struct conf_option *conf_options(size_t *count);
+
 #endif

@@ -10,6 +10,8 @@
 
 #include "plan.h"
 
+#include "ibqos/opensm_files.h"
+
 #define NO_VALUE "(null)"       /* how OpenSM writes, and reads, a string that is not set */
 
 /* Reads a file that may be missing: *text is NULL then. */
@@ -25,24 +27,6 @@ static int read_old(const char *path, char **text, size_t *size)
 }
 
 /* --- checks of the old config --- */
-
-/* Nue with one VL, its default, leaves the SL alone (osm_subnet.c:1678). */
-static bool nue_owns_sls(const struct opensm_conf *conf)
-{
-	const char *value = opensm_conf_get(conf, "nue_max_num_vls");
-
-	return value && strtoul(value, NULL, 0) != 1;
-}
-
-static bool engine_owns_sls(const char *engine, const struct opensm_conf *conf)
-{
-	static const char *const owners[] = {"torus-2QoS", "lash", "dfsssp"};
-
-	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
-		if (strcasecmp(engine, owners[i]) == 0)
-			return true;
-	return strcasecmp(engine, "nue") == 0 && nue_owns_sls(conf);
-}
 
 /* Any engine of the list may be the one used: OpenSM takes the first that succeeds. */
 static int check_routing(const struct plan *plan, const struct opensm_conf *conf,
@@ -60,7 +44,7 @@ static int check_routing(const struct plan *plan, const struct opensm_conf *conf
 	     engine = strtok_r(NULL, ", \t\r\n", &state)) {
 		struct finding *f;
 
-		if (!engine_owns_sls(engine, conf))
+		if (!opensm_engine_owns_sls(conf, engine))
 			continue;
 		f = finding_add(findings, FINDING_PLAN_ROUTING_OWNS_SL);
 		finding_at(f, plan->conf_path, opensm_conf_line(conf, "routing_engine"), 0);
@@ -129,6 +113,22 @@ static int choose_rules(const struct policy *policy, const struct opensm_conf *c
 	return plan->rules_path ? 0 : -ENOMEM;
 }
 
+/*
+ * The way from what OpenSM has programmed until now. Where QoS is off it has programmed nothing that
+ * its config would tell. What is doubtful about the old values is not for a plan to say.
+ */
+static int check_mixture(const struct policy *policy, const struct fabric *fabric, const struct opensm_conf *conf,
+			 struct plan *plan, struct finding_list *findings)
+{
+	struct finding_list doubts = {0};
+	struct qos_config old;
+	bool enabled;
+	int ret = opensm_conf_get_qos(conf, plan->conf_path, &old, &enabled, &doubts);
+
+	finding_list_clear(&doubts);
+	return ret || !enabled ? ret : plan_mixture(policy, fabric, &old, plan, findings);
+}
+
 int plan_files(const struct policy *policy, const struct fabric *fabric, struct plan *plan,
 	       struct finding_list *findings, bool *refused)
 {
@@ -154,6 +154,8 @@ int plan_files(const struct policy *policy, const struct fabric *fabric, struct 
 	if (ret || *refused)
 		goto out;
 	ret = read_old(plan->rules_path, &plan->rules_old, &plan->rules_old_size);
+	if (!ret)
+		ret = check_mixture(policy, fabric, conf, plan, findings);
 	if (!ret)
 		ret = opensm_conf_set_qos(conf, &plan->config);
 	if (!ret)
