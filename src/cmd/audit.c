@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* ibqos audit: each link's width and speed against what both ends can. */
 #include "cmd.h"
+#include "verify_sm.h"
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -32,6 +33,7 @@ enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
 		return IBQOS_EXIT_UNKNOWN;
 	if (session_discover(&s)) {
 		session_fabric_fields(&s);
+		cmd_ask_sm(&s);
 		audit_links(s.fabric, &s.findings, &result);
 		report_section(s.report, "links", "links audited");
 		report_number(s.report, "looked_at", "looked at", result.links);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* ibqos discover: the nodes and links of the fabric, as found. */
 #include "cmd.h"
+#include "verify_sm.h"
 
 #include "ibqos/link.h"
 
@@ -171,6 +172,7 @@ enum ibqos_exit cmd_discover(struct ibqos_ctx *ctx, int argc, char **argv)
 		report_nodes(s.report, s.fabric);
 		report_links(s.report, s.fabric);
 		session_fabric_fields(&s);
+		cmd_ask_sm(&s);
 	}
 	return session_end(&s);
 }

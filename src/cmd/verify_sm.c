@@ -92,3 +92,13 @@ void cmd_verify_sm(struct cmd_session *s, const struct policy *policy)
 		session_fail(s, "cannot ask the subnet manager: %s", strerror(-error));
 	free(probes);
 }
+
+void cmd_ask_sm(struct cmd_session *s)
+{
+	const struct sm_options options = {0};
+	struct sm_result result;
+	int error = s->fabric->sm_lid == 0 ? 0 : sm_check(s->source, s->fabric, &options, &s->findings, &result);
+
+	if (error != 0 && error != -EINTR)
+		session_fail(s, "cannot ask the subnet manager: %s", strerror(-error));
+}

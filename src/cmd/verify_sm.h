@@ -13,4 +13,7 @@
  */
 void cmd_verify_sm(struct cmd_session *s, const struct policy *policy);
 
+/* Only whether there is a subnet manager that answers and is the master; else a finding. Reports nothing. */
+void cmd_ask_sm(struct cmd_session *s);
+
 #endif

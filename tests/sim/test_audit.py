@@ -89,3 +89,13 @@ def test_no_subnet_manager(fabric):
     f = fabric(leaves=2, spines=1, hosts_per_leaf=2, uplinks=1, storage=0)
     r = f.ibqos("discover", "--format", "json").ok(3)
     assert "no-sm" in policy.codes(r) and len(r.json["nodes"]) == 7
+
+
+def test_dead_subnet_manager_is_seen(up):
+    f, sm = up(leaves=2, spines=1, hosts_per_leaf=2, uplinks=1, storage=0)
+    for command in ("discover", "audit"):
+        f.ibqos(command).ok()
+    sm.stop()
+    for command in ("discover", "audit"):
+        r = f.ibqos(command, "-t", "50", "--retries", "1", "--format", "json").ok(3)
+        assert [x["code"] for x in r.json["findings"]] == ["sm-silent"], command
