@@ -118,6 +118,14 @@ struct policy_override {
 	struct policy_mark mark, limit_mark, shares_mark;
 };
 
+/* Exact tables, in place of those that shares would make. */
+struct policy_tables {
+	bool given;
+	bool type_given[QOS_PORT_TYPES]; /* of those that are not the tables are the adapters' */
+	struct qos_config config;
+	struct policy_mark mark, marks[QOS_PORT_TYPES];
+};
+
 struct policy {
 	char *path; /* as given, for messages */
 	char *name; /* what the admin calls it; NULL if not named */
@@ -132,6 +140,7 @@ struct policy {
 	size_t group_count, group_room;
 	struct policy_partition *partitions;
 	size_t partition_count, partition_room;
+	struct policy_tables tables;
 	struct policy_override overrides[QOS_PORT_TYPES]; /* sw0 is never given: it has what swe has */
 	char *opensm_config;	 /* never NULL: from the file or OpenSM's default */
 	char *opensm_qos_policy; /* NULL: what opensm.conf says, else OpenSM's default */
@@ -197,17 +206,25 @@ int policy_manual(FILE *out); /* man page, reStructuredText */
 struct plan_class {
 	const struct policy_class *policy; /* borrowed */
 	unsigned vl;
-	double share_full; /* guaranteed fraction of a saturated link, every class sending packets of plan->mtu */
-	double share_256;  /* the same with this class sending 256-byte packets, the others plan->mtu */
+	/* the least over all kinds of port and MTUs of this fabric */
+	double share_full; /* guaranteed fraction of a saturated link, every class sending packets of the MTU */
+	double share_256;  /* the same with this class sending 256-byte packets, the others packets of the MTU */
 };
 
 struct plan {
 	unsigned vls;		   /* data VLs that host and switch-to-switch links run, the least of them */
 	unsigned mtu;		   /* largest NeighborMTU in the fabric, bytes */
+	unsigned mtus;		   /* all of them: a mask of bytes, 256 | 2048 */
 	unsigned vlarb_cap;	   /* smallest VLArb table of those links */
 	struct plan_class *classes; /* in policy order */
 	size_t class_count;
 	struct qos_config config;
+	/*
+	 * Where the direct change passes a mixture of old and new tables in which traffic waits without
+	 * end or is dropped: tables from which no step does, to be programmed first. NULL: not needed, or
+	 * there are none, or the old ones are not known (QoS is off).
+	 */
+	struct qos_config *step;
 	/* OpenSM's files as they are (NULL: missing) and as they are to be */
 	char *conf_path, *conf_old, *conf_new;
 	size_t conf_old_size, conf_new_size;

@@ -13,6 +13,7 @@ struct plan_links {
 	unsigned vls;   /* the least OperationalVLs of them */
 	unsigned cap;   /* the smallest VLArb table */
 	unsigned mtu;   /* the largest NeighborMTU */
+	unsigned mtus;  /* all of them, as a mask of bytes */
 };
 
 /*
@@ -32,6 +33,10 @@ void plan_blame_caps(const struct policy *policy, const unsigned *vl_of_class, u
  */
 bool plan_check_tables(const struct plan *plan, const struct fabric *fabric, struct finding_list *findings);
 
+/* The plan of a policy with exact tables. */
+int plan_exact(const struct policy *policy, unsigned flags, struct plan *plan, struct finding_list *findings,
+	       bool *refused);
+
 /*
  * OpenSM's files: reads the old ones, writes the new ones' text. Refuses (*refused) a routing
  * engine that owns the SLs, and a qos-policy file that OpenSM does not read.
@@ -43,9 +48,28 @@ int plan_files(const struct policy *policy, const struct fabric *fabric, struct 
 int plan_rules(const struct policy *policy, const struct fabric *fabric, struct plan *plan,
 	       struct finding_list *findings);
 
-/* As plan_tables(), with a given VLHighLimit unless it is POLICY_NO_LIMIT. */
-int plan_tables_limited(const struct policy *policy, const unsigned *vl_of_class, unsigned cap, unsigned mtu,
+/* The share that a class asks for on a kind of port, in percent. */
+double plan_wanted_share(const struct policy *policy, enum qos_port_type type, size_t class);
+/* What each class keeps, the least over adapters and switches; what is missing as findings. */
+void plan_work_out_shares(const struct policy *policy, struct plan *plan, struct finding_list *findings);
+/* Classes that keep less than half their share with small packets, as notes. */
+void plan_tell_small(const struct policy *policy, const struct plan *plan, struct finding_list *findings);
+
+/*
+ * As plan_tables(), with a given VLHighLimit unless it is POLICY_NO_LIMIT, for as many fabrics as
+ * possible the same: as if every table had 8 entries and, where no class is before the others,
+ * every link MTU 4096, unless that costs a class half a point of its share. Else a device of
+ * another kind that comes or leaves would change the tables of every port.
+ */
+int plan_tables_settled(const struct policy *policy, const unsigned *vl_of_class, unsigned cap, unsigned mtu,
 			int high_limit, struct qos_tables *tables);
+
+/*
+ * What passes while the ports change one by one from the tables of opensm.conf to the plan's: what
+ * is then worse than before and after as findings, and in plan->step tables for a change in two.
+ */
+int plan_mixture(const struct policy *policy, const struct fabric *fabric, const struct qos_config *old,
+		 struct plan *plan, struct finding_list *findings);
 /* Ports that run fewer VLs than the policy's `vls` says, as critical findings. False if there are any. */
 bool plan_check_expected_vls(const struct policy *policy, const struct fabric *fabric, const struct plan *plan,
 			     struct finding_list *findings);

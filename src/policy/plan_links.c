@@ -10,9 +10,6 @@
 #include "plan.h"
 #include "vlarb_fit.h"
 
-/* Findings of a kind named port by port before the rest are only counted. */
-#define PORTS_NAMED 8
-
 /* A SHARP aggregation node in an NVIDIA switch: a CA to discovery, though no host. */
 #define AGGREGATION_NODE "Mellanox Technologies Aggregation Node"
 #define AGGREGATION_VENDOR 0x2c9
@@ -90,12 +87,13 @@ static void survey_port(void *arg, uint32_t port, bool special)
 	if (special)
 		return;
 	if (!s->links->ports++) {
-		*s->links = (struct plan_links){.ports = 1, .vls = vls, .cap = cap, .mtu = mtu};
+		*s->links = (struct plan_links){.ports = 1, .vls = vls, .cap = cap, .mtu = mtu, .mtus = mtu};
 		return;
 	}
 	s->links->vls = vls < s->links->vls ? vls : s->links->vls;
 	s->links->cap = cap < s->links->cap ? cap : s->links->cap;
 	s->links->mtu = mtu > s->links->mtu ? mtu : s->links->mtu;
+	s->links->mtus |= mtu;
 }
 
 void plan_survey(const struct fabric *fabric, struct plan_links *links)
@@ -106,7 +104,7 @@ void plan_survey(const struct fabric *fabric, struct plan_links *links)
 	each_port(fabric, survey_port, &s);
 }
 
-/* --- findings about ports: the first few by name, the rest as a number --- */
+/* --- findings about ports: one each, since the report groups those that say the same --- */
 
 struct blame {
 	struct finding_list *findings;
@@ -115,16 +113,13 @@ struct blame {
 	unsigned count;
 };
 
-/* A placed finding, or NULL once enough of them are named. */
 static struct finding *blame_port(struct blame *blame, uint32_t port)
 {
 	const struct fabric_port *p = &blame->fabric->ports[port];
 	const struct fabric_node *node = fabric_port_node(blame->fabric, port);
-	struct finding *f;
+	struct finding *f = finding_add(blame->findings, blame->code);
 
-	if (blame->count++ >= PORTS_NAMED)
-		return NULL;
-	f = finding_add(blame->findings, blame->code);
+	blame->count++;
 	f->guid = node->guid;
 	f->port = p->number;
 	finding_set(&f->name, "%s", node->name ? node->name : "");
@@ -136,16 +131,6 @@ static struct finding *blame_port(struct blame *blame, uint32_t port)
 		finding_set(&f->peer_name, "%s", peer->name ? peer->name : "");
 	}
 	return f;
-}
-
-static void blame_end(struct blame *blame)
-{
-	struct finding *f;
-
-	if (blame->count <= PORTS_NAMED)
-		return;
-	f = finding_add(blame->findings, blame->code);
-	finding_set(&f->detail, "and on %u more ports", blame->count - PORTS_NAMED);
 }
 
 static void tell_vls(struct finding *f, const struct fabric_port *port)
@@ -173,8 +158,6 @@ static void check_port_vls(void *arg, uint32_t port, bool special)
 	if (special || port_vls(p) >= check->needed)
 		return;
 	f = blame_port(&check->blame, port);
-	if (!f)
-		return;
 	finding_set(&f->what, "OperationalVLs");
 	finding_set(&f->wanted, "%zu VLs%s", check->needed, check->why);
 	finding_set(&f->got, "%u", port_vls(p));
@@ -190,7 +173,6 @@ bool plan_check_vls(const struct policy *policy, const struct fabric *fabric, st
 	};
 
 	each_port(fabric, check_port_vls, &check);
-	blame_end(&check.blame);
 	return check.blame.count == 0;
 }
 
@@ -205,7 +187,6 @@ bool plan_check_expected_vls(const struct policy *policy, const struct fabric *f
 	struct finding *f;
 
 	each_port(fabric, check_port_vls, &check);
-	blame_end(&check.blame);
 	if (policy->vls && plan->vls > policy->vls) {
 		f = finding_add(findings, FINDING_PLAN_VLS_MORE);
 		finding_at(f, policy->path, policy->vls_mark.line, policy->vls_mark.column);
@@ -233,11 +214,10 @@ static void check_port_cap(void *arg, uint32_t port, bool special)
 	if (special || !check->too_small[port_cap(p) & UINT8_MAX])
 		return;
 	f = blame_port(&check->blame, port);
-	if (!f)
-		return;
 	finding_set(&f->what, "VLArbitrationHighCap, LowCap");
 	finding_set(&f->wanted, "an entry a class, %zu classes", check->classes);
-	finding_set(&f->got, "%u, %u", fabric_port_vlarb_high_cap(p), fabric_port_vlarb_low_cap(p));
+	finding_set(&f->got, "fewer");
+	finding_set(&f->detail, "HighCap %u, LowCap %u", fabric_port_vlarb_high_cap(p), fabric_port_vlarb_low_cap(p));
 }
 
 void plan_blame_caps(const struct policy *policy, const unsigned *vl_of_class, unsigned mtu,
@@ -252,7 +232,6 @@ void plan_blame_caps(const struct policy *policy, const unsigned *vl_of_class, u
 	for (unsigned cap = 0; cap < policy->class_count; cap++)
 		check.too_small[cap] = plan_tables(policy, vl_of_class, cap, mtu, &tables) == -ENOSPC;
 	each_port(fabric, check_port_cap, &check);
-	blame_end(&check.blame);
 }
 
 /* --- what each port makes of the tables --- */
@@ -350,8 +329,6 @@ static void check_port_tables(void *arg, uint32_t port, bool special)
 	if (!view.merges && !view.any_starves)
 		return;
 	f = blame_port(special ? &check->note : view.merges ? &check->merged : &check->cut, port);
-	if (!f)
-		return;
 	text = view_text(check->plan, &view);
 	if (!text)
 		check->note.findings->lost = true;
@@ -372,8 +349,5 @@ bool plan_check_tables(const struct plan *plan, const struct fabric *fabric, str
 	};
 
 	each_port(fabric, check_port_tables, &check);
-	blame_end(&check.merged);
-	blame_end(&check.cut);
-	blame_end(&check.note);
 	return check.merged.count == 0 && check.cut.count == 0;
 }

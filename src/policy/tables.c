@@ -10,11 +10,15 @@
  * of a link.
  */
 #include <errno.h>
+#include <math.h>
 
 #include "plan.h"
 #include "vlarb_fit.h"
 
 #define TOLERANCE 1e-9
+#define MTU_MAX 4096
+#define SETTLED_ENTRIES 8   /* what adapters have; switches have as many or more */
+#define SETTLED_SHARE 0.005 /* what a class may lose by that, as a part of the link */
 
 static void fill_sl2vl(const struct policy *policy, const unsigned *vl_of_class, struct qos_sl2vl *sl2vl)
 {
@@ -175,29 +179,36 @@ static int with_priority(const struct policy *policy, const unsigned *vl_of_clas
 	return vlarb_fit(wants, count, entries, mtu, packets, &tables->low);
 }
 
+/* When all have priority nobody has. */
+static bool nobody_first(const struct policy *policy)
+{
+	size_t high = 0;
+
+	for (size_t i = 0; i < policy->class_count; i++)
+		high += is_high(policy, i);
+	return high == 0 || high == policy->class_count;
+}
+
 static bool mtu_valid(unsigned mtu)
 {
 	return mtu == 256 || mtu == 512 || mtu == 1024 || mtu == 2048 || mtu == 4096;
 }
 
-int plan_tables_limited(const struct policy *policy, const unsigned *vl_of_class, unsigned cap, unsigned mtu,
-			int high_limit, struct qos_tables *tables)
+/* Tables for classes that stand as given: checked, with a given limit unless it is POLICY_NO_LIMIT. */
+static int make(const struct policy *policy, const unsigned *vl_of_class, unsigned cap, unsigned mtu, int high_limit,
+		struct qos_tables *tables)
 {
 	double share[QOS_DATA_VLS];
-	size_t high = 0;
 
 	*tables = (struct qos_tables){.high_limit = 0};
 	if (!policy->class_count || policy->class_count > QOS_DATA_VLS || !mtu_valid(mtu))
 		return -EINVAL;
-	for (size_t i = 0; i < policy->class_count; i++) {
+	for (size_t i = 0; i < policy->class_count; i++)
 		if (vl_of_class[i] >= QOS_DATA_VLS || policy->classes[i].sl >= QOS_SLS)
 			return -EINVAL;
-		high += is_high(policy, i);
-	}
 	fill_sl2vl(policy, vl_of_class, &tables->sl2vl);
 	normalise(policy, share);
-	/* when all have priority nobody has */
-	if (high == 0 || high == policy->class_count)
+	if (nobody_first(policy))
 		return shares_only(policy, vl_of_class, share, vlarb_usable(cap), mtu, tables);
 	return with_priority(policy, vl_of_class, share, vlarb_usable(cap), mtu, high_limit, tables);
 }
@@ -205,5 +216,60 @@ int plan_tables_limited(const struct policy *policy, const unsigned *vl_of_class
 int plan_tables(const struct policy *policy, const unsigned *vl_of_class, unsigned cap, unsigned mtu,
 		struct qos_tables *tables)
 {
-	return plan_tables_limited(policy, vl_of_class, cap, mtu, POLICY_NO_LIMIT, tables);
+	return make(policy, vl_of_class, cap, mtu, POLICY_NO_LIMIT, tables);
+}
+
+/* The largest part of the link that a class is short of its share when all are busy. */
+static double shortfall(const struct policy *policy, const unsigned *vl_of_class, const struct qos_tables *tables,
+			unsigned mtu)
+{
+	double wanted[QOS_DATA_VLS], got[QOS_DATA_VLS], worst = 0;
+	unsigned packet[QOS_DATA_VLS];
+	uint16_t busy = 0;
+
+	for (unsigned vl = 0; vl < QOS_DATA_VLS; vl++)
+		packet[vl] = mtu;
+	for (size_t i = 0; i < policy->class_count; i++)
+		busy |= (uint16_t)(1u << vl_of_class[i]);
+	normalise(policy, wanted);
+	qos_arbitrate(tables, busy, packet, got);
+	for (size_t i = 0; i < policy->class_count; i++)
+		if (wanted[i] - got[vl_of_class[i]] > worst)
+			worst = wanted[i] - got[vl_of_class[i]];
+	return worst;
+}
+
+/*
+ * Weights that are multiples of 64 units are whole packets of 4096 bytes, hence of every smaller MTU:
+ * such a table has the same shares on every link. That is why MTU 4096 comes first where no class has
+ * priority. VLHighLimit has no such number: it counts 4096 bytes, but one packet goes in between.
+ */
+int plan_tables_settled(const struct policy *policy, const unsigned *vl_of_class, unsigned cap, unsigned mtu,
+			int high_limit, struct qos_tables *tables)
+{
+	unsigned first = nobody_first(policy) ? MTU_MAX : mtu;
+	const struct {
+		unsigned cap, mtu;
+	} tries[] = {{SETTLED_ENTRIES, first}, {cap, first}, {SETTLED_ENTRIES, mtu}, {cap, mtu}};
+	double best = INFINITY;
+	int ret = -ENOSPC;
+
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+		unsigned entries = tries[i].cap < cap ? tries[i].cap : cap;
+		struct qos_tables made;
+		double missing;
+		int error = make(policy, vl_of_class, entries, tries[i].mtu, high_limit, &made);
+
+		if (error == -ENOSPC)
+			continue;
+		if (error)
+			return error;
+		missing = shortfall(policy, vl_of_class, &made, mtu);
+		if (missing >= best - SETTLED_SHARE)
+			continue;
+		best = missing;
+		*tables = made;
+		ret = 0;
+	}
+	return ret;
 }
