@@ -91,6 +91,9 @@ void qos_vlarb_decode(const uint8_t wire[2 * QOS_VLARB_BLOCK], struct qos_vlarb_
 #define QOS_TEXT_MAX 512
 void qos_sl2vl_format(const struct qos_sl2vl *table, char text[QOS_TEXT_MAX]);
 void qos_vlarb_format(const struct qos_vlarb_entry *entries, unsigned count, char text[QOS_TEXT_MAX]);
+/* The reverse, of exactly that form. False: it is none. */
+bool qos_sl2vl_parse(const char *text, struct qos_sl2vl *table);
+bool qos_vlarb_parse(const char *text, struct qos_vlarb *table);
 bool qos_sl2vl_equal(const struct qos_sl2vl *a, const struct qos_sl2vl *b);
 
 /*

@@ -137,6 +137,10 @@ static struct json_object *one_value(const struct key_row *row)
 		return object_type("string");
 	case VALUE_PATH:
 		return pattern("^/");
+	case VALUE_SL2VL:
+		return pattern("^[0-9]+(,[0-9]+){15}$");
+	case VALUE_VLARB:
+		return pattern("^[0-9]+:[0-9]+(,[0-9]+:[0-9]+){0,63}$");
 	case VALUE_MAPPING:
 		return of_table(row->keys);
 	case VALUE_LIST:

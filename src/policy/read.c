@@ -169,6 +169,15 @@ static const struct key_row policy_rows[] = {
 	 .wanted = "a list of partitions",
 	 .doc = "Partitions as OpenSM's partitions.conf has them, for matches to name and for checks. ibqos does not "
 		"write that file: an error in it takes every partition but the default one away."},
+	{.name = "tables",
+	 .type = VALUE_MAPPING,
+	 .keys = &tables_key_table,
+	 .set = set_tables,
+	 .wanted = "keys and values: ca, sw0, swe, rtr",
+	 .doc = "Exact tables, word for word as in opensm.conf, in place of those that ibqos makes of shares: how ``ibqos "
+		"import`` says what is there. VLs are then those of **sl2vl**, and classes may share one; shares only say "
+		"what each class should have, and ``ibqos plan`` what the tables give it. Not with **overrides**, "
+		"**unused_sls**, **priority** and **min_latency**."},
 	{.name = "overrides",
 	 .type = VALUE_MAPPING,
 	 .keys = &overrides_key_table,
@@ -203,8 +212,10 @@ static int read_root(struct policy_reader *in, const struct tree_node *root, boo
 	r = read_keys(in, root, &policy_key_table, &reading);
 	if (r == 0 && reading.classes_mark.line)
 		read_check(in, whole, reading.classes_mark);
-	if (r == 0)
+	if (r == 0) {
 		read_check_parts(in);
+		read_check_tables(in);
+	}
 	return r;
 }
 

@@ -56,6 +56,8 @@ enum value_type {
 	VALUE_NAME,
 	VALUE_PATTERN, /* of node names */
 	VALUE_PATH,
+	VALUE_SL2VL,   /* 16 VLs, as in opensm.conf */
+	VALUE_VLARB,   /* VL:weight pairs, as in opensm.conf */
 	VALUE_MAPPING, /* by the table `keys` */
 	VALUE_LIST,    /* of mappings by the table `keys` */
 	VALUE_NAMED    /* a mapping of names to such lists */
@@ -120,9 +122,10 @@ int text_set(char **member, const char *text);
 /* A P_Key without its membership bit; 0 after a finding, if nothing else is in it. */
 unsigned read_pkey(struct policy_reader *in, const struct key_value *value);
 
-extern const struct key_table class_key_table, group_key_table, partition_key_table, overrides_key_table;
+extern const struct key_table class_key_table, group_key_table, partition_key_table, overrides_key_table, tables_key_table;
 int set_groups(struct policy_reader *in, void *target, const struct key_value *value);
 int set_partitions(struct policy_reader *in, void *target, const struct key_value *value);
+int set_tables(struct policy_reader *in, void *target, const struct key_value *value);
 int set_overrides(struct policy_reader *in, void *target, const struct key_value *value);
 void class_clear(struct policy_class *class);
 void parts_clear(struct policy *policy);
@@ -136,6 +139,8 @@ void read_quote(char **member, const char *text);
 void read_check(struct policy_reader *in, bool whole, struct policy_mark classes_mark);
 /* Checks of groups, partitions and overrides, and of the names by which they are called. */
 void read_check_parts(struct policy_reader *in);
+/* Checks of exact tables against the rest. */
+void read_check_tables(struct policy_reader *in);
 /* Checks of what the rules match; only for a policy without a critical finding. 0 or -ENOMEM. */
 int read_check_rules(struct policy_reader *in);
 

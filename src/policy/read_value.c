@@ -170,6 +170,18 @@ static enum verdict read_path(const struct tree_node *node)
 	return *text == '/' && strlen(text) < PATH_MAX ? VERDICT_GOOD : VERDICT_RANGE;
 }
 
+static enum verdict read_table(const struct key_row *row, const struct tree_node *node)
+{
+	struct qos_sl2vl sl2vl;
+	struct qos_vlarb vlarb;
+
+	if (!is_text(node))
+		return VERDICT_TYPE;
+	if (row->type == VALUE_SL2VL)
+		return qos_sl2vl_parse(node->text, &sl2vl) ? VERDICT_GOOD : VERDICT_RANGE;
+	return qos_vlarb_parse(node->text, &vlarb) ? VERDICT_GOOD : VERDICT_RANGE;
+}
+
 enum verdict read_value(const struct key_row *row, struct key_value *value)
 {
 	const struct tree_node *node = value->node;
@@ -196,6 +208,9 @@ enum verdict read_value(const struct key_row *row, struct key_value *value)
 		return read_name(node);
 	case VALUE_PATTERN:
 		return read_pattern(node);
+	case VALUE_SL2VL:
+	case VALUE_VLARB:
+		return read_table(row, node);
 	default:
 		return read_path(node);
 	}

@@ -144,6 +144,52 @@ void qos_vlarb_format(const struct qos_vlarb_entry *entries, unsigned count, cha
 					 entries[i].vl, entries[i].weight);
 }
 
+/* A decimal number without leading zeros, up to `max`, at *text, which is moved behind it. */
+static bool parse_number(const char **text, unsigned max, unsigned *number)
+{
+	const char *at = *text;
+
+	*number = 0;
+	if (*at < '0' || *at > '9' || (*at == '0' && at[1] >= '0' && at[1] <= '9'))
+		return false;
+	for (; *at >= '0' && *at <= '9'; at++) {
+		*number = *number * 10 + (unsigned)(*at - '0');
+		if (*number > max)
+			return false;
+	}
+	*text = at;
+	return true;
+}
+
+bool qos_sl2vl_parse(const char *text, struct qos_sl2vl *table)
+{
+	for (unsigned sl = 0; sl < QOS_SLS; sl++) {
+		unsigned vl;
+
+		if ((sl > 0 && *text++ != ',') || !parse_number(&text, QOS_VL_DROP, &vl))
+			return false;
+		table->vl[sl] = (uint8_t)vl;
+	}
+	return *text == '\0';
+}
+
+bool qos_vlarb_parse(const char *text, struct qos_vlarb *table)
+{
+	memset(table, 0, sizeof(*table));
+	while (table->count < QOS_VLARB_ENTRIES) {
+		unsigned vl, weight;
+
+		if (!parse_number(&text, QOS_DATA_VLS - 1, &vl) || *text++ != ':' || !parse_number(&text, UINT8_MAX, &weight))
+			return false;
+		table->entry[table->count++] = (struct qos_vlarb_entry){(uint8_t)vl, (uint8_t)weight};
+		if (*text == '\0')
+			return true;
+		if (*text++ != ',')
+			return false;
+	}
+	return false;
+}
+
 bool qos_sl2vl_equal(const struct qos_sl2vl *a, const struct qos_sl2vl *b)
 {
 	return memcmp(a->vl, b->vl, sizeof(a->vl)) == 0;
