@@ -346,7 +346,7 @@ def test_sweep_that_ends_after_the_reload_may_have_read_the_old_rules(up, backgr
     cover(sm, tmp_path)
     assert sm.sweeps() == sweeps
     b.wait_for("the refusal", lambda: "ERR AC0" in sm.log())
-    assert sm.sweeps() == sweeps + 1
+    assert sm.sweeps() > sweeps  # the other one has ended before
     sm.slow(0)
     r = b.result()
     assert r.returncode == 2 and serious(r) == {"opensm-policy-refused", "apply-rolled-back"} and files(sm) == old
