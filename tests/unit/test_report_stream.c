@@ -90,8 +90,9 @@ static void check_text(unsigned rows)
 
 		line = strsep(&rest, "\n");
 		snprintf(name, sizeof(name), i % 2 ? "h\xc3\xb6st-%u" : "host-%u", i % 5000);
-		snprintf(expected, sizeof(expected), "%-*s  %*u  0x%016" PRIx64, bytes, name, digits, i,
-			 UINT64_C(0x0002c90300000000) + i);
+		assert_in_range(snprintf(expected, sizeof(expected), "%-*s  %*u  0x%016" PRIx64, bytes, name,
+					 digits, i, UINT64_C(0x0002c90300000000) + i),
+				1, sizeof(expected) - 1);
 		assert_string_equal(line, expected);
 	}
 	assert_string_equal(rest, "\nverdict: clean\n");
