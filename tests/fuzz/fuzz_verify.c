@@ -194,6 +194,12 @@ static unsigned block_length(const struct device *device, unsigned block)
 	return cap < 32 ? cap : 32;
 }
 
+/* The second block of a table of exactly 64, of which OpenSM sets no entry: nothing there may have weight. */
+static bool leftover(const struct device *device, unsigned block)
+{
+	return !one_vl(device) && block % 2 && device->info[block < 2 ? LOW_CAP : HIGH_CAP] == 64;
+}
+
 static enum mad_outcome answer_sl2vl(const struct rig *rig, uint32_t port, uint32_t modifier, uint8_t *data)
 {
 	const struct device *d = &rig->devices[port];
@@ -224,6 +230,8 @@ static enum mad_outcome answer_vlarb(const struct rig *rig, uint32_t port, uint3
 	require(block < QOS_VLARB_BLOCKS);
 	length = block_length(d, block);
 	memset(data, d->rest, MAD_SMP_DATA);
+	for (unsigned i = 1; leftover(d, block) && i < MAD_SMP_DATA; i += 2)
+		data[i] = 0;
 	for (unsigned i = 0; i < length; i++) {
 		const struct qos_vlarb *table = block < 2 ? &tables->low : &tables->high;
 		unsigned n = block % 2 * 32 + i;
@@ -277,6 +285,8 @@ static bool change_bit(const struct rig *rig, const struct source_query *query, 
 		return limit_set(rig, query->port);
 	if (query->attribute == MAD_SL2VL)
 		return byte < QOS_SL2VL_WIRE;
+	if (leftover(d, (query->modifier >> 16) - 1))
+		return byte % 2;
 	return byte / 2 < block_length(d, (query->modifier >> 16) - 1) && (byte % 2 || bit < 4);
 }
 
@@ -415,6 +425,7 @@ static void check_findings(const struct rig *rig, const struct verify *verify)
 	require(unanswered(result) == 0 || finding_exit(&findings) == IBQOS_EXIT_UNKNOWN ||
 		finding_exit(&findings) == IBQOS_EXIT_CRITICAL);
 	require(result->ports_unknown == 0 || finding_count(&findings, FINDING_UNKNOWN) > 0);
+	require(finding_count_code(&findings, FINDING_PORT_LEFT) == result->ports_left);
 	finding_list_clear(&findings);
 }
 
@@ -422,7 +433,7 @@ static void check_result(const struct rig *rig, const struct verify *verify)
 {
 	const struct verify_result *result = verify_result(verify);
 
-	require(result->ports + result->ports_excluded == in_scope(rig));
+	require(result->ports + result->ports_excluded + result->ports_left == in_scope(rig));
 	require(result->ports_differ + result->ports_unknown <= result->ports);
 	require(unanswered(result) == 0 || result->ports_differ + result->ports_unknown > 0);
 	check_findings(rig, verify);
