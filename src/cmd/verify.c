@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "policy_plan.h"
 #include "verify_sm.h"
@@ -70,6 +71,43 @@ static void verify_fabric(struct cmd_session *s, const struct qos_config *config
 	verify_free(verify);
 }
 
+static void say_file_differs(struct cmd_session *s, const char *path, const char *old, size_t old_size,
+			     const char *new, size_t new_size)
+{
+	if (!old || old_size != new_size || memcmp(old, new, new_size) != 0)
+		finding_at(finding_add(&s->findings, FINDING_FILE_NOT_THE_POLICY), path, 0, 0);
+}
+
+/*
+ * Where this host has OpenSM's config: whether its files hold the policy, or whether the next reload
+ * would change the fabric, by somebody's edit, say. What the plan says of the config itself is told too.
+ */
+static void verify_files(struct cmd_session *s, const struct policy *policy)
+{
+	struct finding_list found = {0};
+	struct plan *plan = NULL;
+
+	if (access(policy->opensm_config, R_OK) != 0)
+		return;
+	if (plan_make(policy, s->fabric, PLAN_ALLOW_DROP, &found, &plan) == 0 && plan) {
+		say_file_differs(s, plan->conf_path, plan->conf_old, plan->conf_old_size, plan->conf_new, plan->conf_new_size);
+		say_file_differs(s, plan->rules_path, plan->rules_old, plan->rules_old_size, plan->rules_new,
+				 plan->rules_new_size);
+	}
+	for (size_t i = 0; i < found.count; i++) {
+		const struct finding *f = &found.items[i];
+
+		if (!plan && f->severity == FINDING_CRITICAL && f->file && strcmp(f->file, policy->opensm_config) == 0) {
+			struct finding *told = finding_at(finding_add(&s->findings, f->code), f->file, f->line, f->column);
+
+			finding_set(&told->what, "%s", f->what ? f->what : "");
+			finding_set(&told->got, "%s", f->got ? f->got : "");
+		}
+	}
+	finding_list_clear(&found);
+	plan_free(plan);
+}
+
 static void verify_policy(struct cmd_session *s, const char *path)
 {
 	struct cmd_plan p;
@@ -81,6 +119,7 @@ static void verify_policy(struct cmd_session *s, const char *path)
 	if (cmd_compile(s, path, PLAN_ALLOW_DROP | PLAN_TABLES_ONLY, &p)) {
 		session_fabric_fields(s);
 		verify_fabric(s, &p.plan->config, p.policy);
+		verify_files(s, p.policy);
 	}
 	cmd_plan_clear(&p);
 }

@@ -169,7 +169,7 @@ def test_high_limit_is_what_opensm_really_set(up):
     sm.hup()
     r = f.ibqos("verify", path, "--format", "json").ok(2)
     found = policy.codes(r)
-    assert set(found) - {"policy-tc-ecn"} == {"high-limit-differs"}
+    assert set(found) == {"high-limit-differs", "file-not-the-policy"}
     assert {(x["wanted"], x["got"]) for x in found["high-limit-differs"]} == {(str(limit), str(limit + 5))}
     assert len(found["high-limit-differs"]) == r.json["ports"]["differ"] > 10
 
@@ -396,12 +396,12 @@ def test_two_applies_at_once(up):
     f, sm = up(**SMALL)
     a = policy.write(f, sm, name="a.yaml")
     b = policy.write(f, sm, (dict(policy.TRAINING, share="50%"), policy.STORAGE, policy.OTHER), name="b.yaml")
-    sm.rules("node=leaf-01 attr=SL2VL method=set : status=0x1c")
+    sm.pause()  # so that the first one waits
     p = run.start([run.binary(), "apply", a, "--deadline", "30", *state(f)], cwd=f.dir, env=f.env())
     run.deadline(20, "new files", lambda: os.path.exists(sm.policy))
     r = f.ibqos("apply", b, "--format", "json", "--state-dir", f.path("other-state")).ok(3)
     assert "apply-busy" in policy.codes(r) and not os.path.exists(f.path("other-state"))
-    sm.rules()
+    sm.resume()
     assert p.wait(60) == 0
     f.ibqos("verify", a).ok()
 
@@ -414,3 +414,17 @@ def test_log_that_opensm_writes_late(up):
     r = f.ibqos("apply", policy.write(f, sm), "--format", "json", *state(f), timeout=90).ok()
     assert "apply-sweep-unseen" not in policy.codes(r)
     assert sm.log().count("SUBNET UP") >= 2  # nothing lost
+
+
+def test_verify_sees_files_that_would_change_the_fabric(up):
+    f, sm, path = applied(up)
+    before = read(sm.config)
+    with open(sm.config, "wb") as c:
+        c.write(before.replace(b"qos_ca_high_limit 0", b"qos_ca_high_limit 7"))
+    r = f.ibqos("verify", path, "--format", "json").ok(1)
+    assert [(x["code"], x["file"]) for x in r.json["findings"]] == [("file-not-the-policy", sm.config)]
+    with open(sm.config, "wb") as c:
+        c.write(before)
+    os.unlink(sm.policy)
+    r = f.ibqos("verify", path, "--format", "json").ok(1)
+    assert [(x["code"], x["file"]) for x in r.json["findings"]] == [("file-not-the-policy", sm.policy)]

@@ -84,7 +84,7 @@ def test_qos_switched_off_while_the_ports_keep_their_tables(up):
     assert r.json["ports"]["differ"] == 0 and r.json["sm"]["qos"] == "off"
     assert len(found["sm-qos-off"]) == 1 and found["sm-qos-off"][0]["severity"] == "critical"
     # the whole of it: the traffic class's paths have SL 0 now, as saquery says too
-    assert worse_than_note(r) == {"sm-qos-off", "sa-sl-differs"}
+    assert worse_than_note(r) == {"sm-qos-off", "sa-sl-differs", "file-not-the-policy"}
     assert saquery_sl(f, "gpu-001 mlx5_0", "gpu-003 mlx5_0", "-Q", "41") == 0
     # a config that says TRUE is not the one that runs: without a policy that is found just as well
     with open(sm.config, "w", encoding="ascii") as c:
@@ -113,7 +113,7 @@ def test_qos_policy_file_that_is_not_in_force(up, damage):
     sm.hup()
     r = verify(f, path, 2)
     assert r.json["ports"]["differ"] == 0 and r.json["sm"]["qos"] == "on"
-    assert worse_than_note(r) == {"sa-sl-differs"}
+    assert worse_than_note(r) == {"sa-sl-differs", "file-not-the-policy"}
     found = policy.codes(r)["sa-sl-differs"]
     now = saquery_sl(f, "gpu-001 mlx5_0", "gpu-003 mlx5_0", "-Q", "41")
     assert now == (2 if damage == "other-sl" else 0)
