@@ -167,6 +167,13 @@ const struct policy_group *policy_find_group(const struct policy *policy, const 
 /* Whether a port is in a group; a switch's by the GUID that all its ports have. */
 bool policy_group_has(const struct policy_group *group, const struct fabric_node *node, uint64_t port_guid);
 
+/*
+ * OpenSM's own files as the text of a policy that compiles to the same tables. What a policy cannot say, or
+ * not quite, is told as findings at places of those files (import-*). The caller frees *text. 0 or -errno.
+ */
+struct opensm_files;
+int policy_import(const struct opensm_files *files, struct finding_list *findings, char **text, size_t *size);
+
 /* --- which rule has a request --- */
 
 /* A rule as OpenSM tries it: the traffic classes of a class, or one of its matches. */
@@ -244,6 +251,26 @@ struct plan {
 int plan_make(const struct policy *policy, const struct fabric *fabric, unsigned flags, struct finding_list *findings,
 	      struct plan **plan);
 void plan_free(struct plan *plan);
+
+/* Ports that hold the same tables on the same kind of link, and what the classes have there. */
+struct plan_place_class {
+	unsigned vl;	   /* as folded there */
+	bool shared;	   /* another class has this VL too: the figures are for both together */
+	double guaranteed; /* fraction of the link while all classes are busy with packets of the MTU */
+	double at_most;	   /* the most of it beside another class; alone each has the whole link */
+	uint64_t wait;	   /* longest wait of a packet in bytes, QOS_WAIT_FOREVER: without end (qos_worst_wait) */
+};
+struct plan_place {
+	enum qos_port_type type;
+	bool special; /* a link of an aggregation node or a router, which may fold classes */
+	unsigned vls, mtu, width, speed; /* enum link_width and link_speed; 0: not known */
+	double gbps;			 /* 0: not known */
+	uint32_t ports;
+	struct qos_tables tables; /* as the ports hold them */
+	struct plan_place_class classes[QOS_SLS]; /* in the plan's order */
+};
+/* Every kind of active port at a link. The caller frees *places. 0 or -ENOMEM. */
+int plan_explain(const struct plan *plan, const struct fabric *fabric, struct plan_place **places, size_t *count);
 
 /*
  * The pure part: tables for `class_count` classes with VLs already given, for VLArb tables of

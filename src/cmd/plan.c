@@ -9,12 +9,14 @@
 struct plan_options {
 	struct cmd_options common; /* first: children get the same pointer */
 	unsigned plan_flags;
+	bool explain;
 };
 
-enum { KEY_ALLOW_DROP = 0x200 };
+enum { KEY_ALLOW_DROP = 0x200, KEY_EXPLAIN };
 
 static const struct argp_option own_options[] = {
 	{"allow-drop", KEY_ALLOW_DROP, NULL, 0, "accept a policy that drops unused SLs", 0},
+	{"explain", KEY_EXPLAIN, NULL, 0, "show what each class has on each kind of link, and how long it can wait", 0},
 	{0},
 };
 
@@ -28,6 +30,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ALLOW_DROP:
 		o->plan_flags |= PLAN_ALLOW_DROP;
+		return 0;
+	case KEY_EXPLAIN:
+		o->explain = true;
 		return 0;
 	default:
 		return cmd_argument(key, arg, state, &o->common, 1, "the policy file");
@@ -103,9 +108,13 @@ enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if (cmd_compile(&s, options.common.argument[0], options.plan_flags, &p)) {
-		int error;
+		int error = 0;
 
 		cmd_report_classes(s.report, p.plan);
+		if (options.explain || options.common.format == REPORT_JSON)
+			error = cmd_report_explain(s.report, &p, s.fabric, options.common.format == REPORT_TEXT);
+		if (error != 0)
+			session_fail(&s, "cannot explain the plan: %s", strerror(-error));
 		cmd_report_tables(s.report, p.plan);
 		session_fabric_fields(&s);
 		report_differences(&s, p.plan);

@@ -47,7 +47,7 @@ void cmd_report_classes(struct report *r, const struct plan *plan)
 		{.key = "priority", .title = "priority", .type = REPORT_STRING},
 		{.key = "share_wanted", .title = "share asked", .type = REPORT_REAL, .unit = "%", .decimals = 1},
 		{.key = "share_guaranteed", .title = "guaranteed", .type = REPORT_REAL, .unit = "%", .decimals = 1},
-		{.key = "share_256", .title = "with 256-byte packets", .type = REPORT_REAL, .unit = "%", .decimals = 1},
+		{.key = "share_256", .title = "with its packets 256 bytes, others full", .type = REPORT_REAL, .unit = "%", .decimals = 1},
 	};
 
 	report_table(r, "classes", "classes: the share of a busy link that each keeps when all are busy", columns,
@@ -71,7 +71,7 @@ void cmd_report_classes(struct report *r, const struct plan *plan)
 	report_table_end(r);
 }
 
-void cmd_report_tables(struct report *r, const struct plan *plan)
+static void report_config(struct report *r, const char *key, const char *title, const struct qos_config *config)
 {
 	static const struct report_column columns[] = {
 		{.key = "port_type", .title = "ports", .type = REPORT_STRING},
@@ -82,14 +82,9 @@ void cmd_report_tables(struct report *r, const struct plan *plan)
 	};
 	char text[QOS_TEXT_MAX];
 
-	report_section(r, "links_planned_for", "planned for");
-	report_number(r, "vls", "data VLs on every link", plan->vls);
-	report_number(r, "mtu", "MTU", plan->mtu);
-	report_number(r, "vlarb_cap", "VLArb entries", plan->vlarb_cap);
-	report_section_end(r);
-	report_table(r, "tables", "tables", columns, sizeof(columns) / sizeof(columns[0]));
+	report_table(r, key, title, columns, sizeof(columns) / sizeof(columns[0]));
 	for (int type = 0; type < QOS_PORT_TYPES; type++) {
-		const struct qos_tables *t = &plan->config.of[type];
+		const struct qos_tables *t = &config->of[type];
 
 		report_cell_string(r, qos_port_type_name(type));
 		qos_sl2vl_format(&t->sl2vl, text);
@@ -102,4 +97,18 @@ void cmd_report_tables(struct report *r, const struct plan *plan)
 		report_row_end(r);
 	}
 	report_table_end(r);
+}
+
+void cmd_report_tables(struct report *r, const struct plan *plan)
+{
+	report_section(r, "links_planned_for", "planned for");
+	report_number(r, "vls", "data VLs on every link", plan->vls);
+	report_number(r, "mtu", "MTU", plan->mtu);
+	report_number(r, "vlarb_cap", "VLArb entries", plan->vlarb_cap);
+	report_section_end(r);
+	report_config(r, "tables", "tables", &plan->config);
+	if (plan->step)
+		report_config(r, "tables_between",
+			      "tables in between: to be programmed first, so that no traffic is held up (apply does not do it)",
+			      plan->step);
 }

@@ -22,6 +22,9 @@ struct plan_links {
  */
 void plan_survey(const struct fabric *fabric, struct plan_links *links);
 
+/* Whether a port is at such a link. */
+bool plan_port_special(const struct fabric *fabric, uint32_t port);
+
 /* Ports that run fewer VLs than there are classes, as critical findings. False if there are any. */
 bool plan_check_vls(const struct policy *policy, const struct fabric *fabric, struct finding_list *findings);
 /* Ports whose own VLArb tables are too small for the classes, as critical findings. */

@@ -31,6 +31,14 @@ static bool link_special(const struct fabric *fabric, const struct fabric_link *
 	return is_special(fabric_port_node(fabric, link->a)) || is_special(fabric_port_node(fabric, link->b));
 }
 
+bool plan_port_special(const struct fabric *fabric, uint32_t port)
+{
+	uint32_t peer = fabric->ports[port].peer;
+
+	return is_special(fabric_port_node(fabric, port)) ||
+	       (peer != FABRIC_NONE && is_special(fabric_port_node(fabric, peer)));
+}
+
 static bool port_active(const struct fabric *fabric, uint32_t port)
 {
 	const struct fabric_port *p = &fabric->ports[port];
