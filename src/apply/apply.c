@@ -137,10 +137,15 @@ static void list_lagging(struct transaction *t, const struct verify *verify)
 	history_note(t->result->history, APPLY_DONE, "some ports lag, the new tables stay");
 }
 
-/* The devices hold the plan already and so do the files: nothing to do. */
+/*
+ * The devices hold the plan already and so do the files, and OpenSM says that it runs it: nothing to
+ * do. Files alone do not tell: they may have been replaced without a reload, and a change that only
+ * the qos-policy file has shows on no port.
+ */
 static int already_applied(struct transaction *t, const struct qos_config *config, bool *applied)
 {
 	struct verify *verify = NULL;
+	struct sm_result sm;
 	int error;
 
 	*applied = false;
@@ -155,6 +160,10 @@ static int already_applied(struct transaction *t, const struct qos_config *confi
 		*applied = lagging(&t->result->verify) == 0;
 	}
 	verify_free(verify);
+	if (error == 0 && *applied) {
+		error = sm_check(t->source, t->fabric, t->sm_wanted, NULL, &sm);
+		*applied = error == 0 && sm.right;
+	}
 	return error;
 }
 
