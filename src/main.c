@@ -11,6 +11,7 @@
 static const struct cmd commands[] = {
 	{"discover", cmd_discover, "show the nodes and links of the fabric"},
 	{"lint", cmd_lint, "check a policy file"},
+	{"import", cmd_import, "make a policy of OpenSM's own files"},
 	{"plan", cmd_plan, "compile a policy for this fabric and show what would change"},
 	{"apply", cmd_apply, "install a policy, reload OpenSM, wait until every port reads back right"},
 	{"rollback", cmd_rollback, "undo an apply: the old files, and the old tables on every port"},

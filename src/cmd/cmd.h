@@ -21,6 +21,7 @@ struct cmd {
 
 enum ibqos_exit cmd_discover(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_lint(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_import(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv);
