@@ -227,9 +227,30 @@ static size_t group_size(const char *line)
 	return 1;
 }
 
+/* Whether one paragraph of the text stands for both. */
+static bool one_group(const struct finding *f, const struct finding *g)
+{
+	return f->severity == g->severity && f->code == g->code && alike(f->what, g->what) &&
+	       alike(f->wanted, g->wanted) && alike(f->got, g->got);
+}
+
+static size_t group_count(const struct finding_list *list)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		bool first = !list->items[i].file;
+
+		for (size_t k = 0; k < i && first; k++)
+			first = list->items[k].file || !one_group(&list->items[i], &list->items[k]);
+		count += first;
+	}
+	return count;
+}
+
 static void check_text(const struct finding_list *list, char *text)
 {
-	size_t elsewhere = 0, expected = 0, next = 0;
+	size_t elsewhere = 0, groups = 0, expected = 0, next = 0;
 	char *line, start[64];
 	bool verdict = false;
 
@@ -241,6 +262,7 @@ static void check_text(const struct finding_list *list, char *text)
 			continue;
 		if (!in_file(line)) {
 			elsewhere += group_size(line);
+			groups++;
 			continue;
 		}
 		while (next < list->count && !list->items[next].file)
@@ -254,7 +276,7 @@ static void check_text(const struct finding_list *list, char *text)
 	require(verdict && expected == 0);
 	for (size_t i = 0; i < list->count; i++)
 		expected += list->items[i].file == NULL;
-	require(elsewhere == expected);
+	require(elsewhere == expected && groups == group_count(list));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
