@@ -105,7 +105,8 @@ chaos:
 	$(Q)OUT=$(OUT) scripts/chaos.sh "$(SEED)" "$(or $(SECONDS),60)"
 
 check-long:
-	$(Q)$(MAKE) --no-print-directory chaos SEED="$(or $(SEED),1-30)" SECONDS="$(or $(SECONDS),120)"
+	$(Q)scripts/deps.sh --for-tests
+	$(Q)OUT=$(OUT) MODE=$(MODE) SEED="$(SEED)" SECONDS_EACH="$(SECONDS)" FUZZ_SECONDS="$(FUZZ_SECONDS)" scripts/check-long.sh
 
 check-layers:
 	$(Q)scripts/check-layers.sh

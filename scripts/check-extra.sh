@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # make check-extra: what make check leaves out. Another compiler, the debug build, all tests but the kit's
-# own under address, leak and undefined behaviour sanitizers, static analysis, scripts, man pages.
+# own under address, leak and undefined behaviour sanitizers, fuzzing for some seconds, valgrind, static
+# analysis, scripts, man pages. Why each check is on and what is off: docs/testing.md, "Analysis".
 set -u
 self=$(realpath "$0")
 cd "$(dirname "$self")/.." || exit 1
@@ -14,7 +15,7 @@ out=$(realpath -m "$OUT")
 jobs=-j$(nproc)
 
 step "clang, no warnings" make "$jobs" CC=clang OUT="$out/clang" W=-Werror all unit
-step "debug build, no warnings" make "$jobs" MODE=debug OUT="$out/debug" W=-Werror all unit
+step "debug build, no warnings" make "$jobs" MODE=debug OUT="$out/debug" W=-Werror all unit tools
 step "sanitizer build" make "$jobs" MODE=san OUT="$out/san" W=-Werror all unit tools
 
 # A report must not look like a verdict of ibqos, whose exit codes are 0 to 3.
@@ -29,10 +30,35 @@ pytest_suite "simulated fabrics (tests/sim)" tests/sim --ignore tests/sim/test_k
 step "chaos, 30 s" scripts/chaos.sh 1 30
 unset ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS IBQOS_BIN IBQOS_OVERLAY
 
-# Few checks, each of which finds faults and not tastes. unusedFunction and style are left out.
+echo "hostile input:"
+step "fuzzers" make "$jobs" OUT="$out" W=-Werror fuzz-build
+counted scripts/fuzz.sh "$out/fuzz" "${FUZZ_SECONDS:-5}"
+
+# valgrind 3.19 has no pidfd_open(), which test_opensm_instance, test_sm and apply need; its own memory makes
+# test_report_stream's measurement void. All of these run under the sanitizers above.
+echo "under valgrind:"
+memcheck="valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect"
+memcheck+=" --suppressions=$PWD/tests/tools/valgrind.supp"
+IBQOS_CASES=0.1 UNIT_UNDER=$memcheck UNIT_SKIP="test_opensm_instance test_report_stream" unit_tests "$out/debug/tests"
+printf '#!/bin/sh\nexec %s %s "$@"\n' "$memcheck" "$out/debug/ibqos" >"$out/debug/ibqos.memcheck"
+chmod +x "$out/debug/ibqos.memcheck"
+IBQOS_BIN=$out/debug/ibqos.memcheck IBQOS_OVERLAY=$out/debug/tests/overlay.so \
+	pytest_suite "simulated fabrics, some" tests/sim/test_audit.py \
+	tests/sim/test_faults_devices.py::test_vlarb_set_that_a_device_refused
+
+echo "analysis:"
+gcc_analyzer() {
+	find src -name '*.c' -print0 | xargs -0 -n 8 -P "$(nproc)" sh -c '
+		for f; do
+			gcc -std=c17 -D_GNU_SOURCE -DIBQOS_VERSION=\"\" -Iinclude -O2 -Werror -fanalyzer \
+				-Wno-analyzer-malloc-leak -Wno-analyzer-use-of-uninitialized-value \
+				-c -o /dev/null "$f" || exit 255
+		done' sh
+}
+step "gcc -fanalyzer" gcc_analyzer
 step "cppcheck" cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
 	--inline-suppr --suppress=missingIncludeSystem --suppress=unknownMacro --suppress=arrayIndexThenCheck \
-	--suppress=uninitvar:src/opensm/conf.c \
+	--suppress=memleak --suppress=uninitvar \
 	-D_GNU_SOURCE -DIBQOS_VERSION='""' -Iinclude -j "$(nproc)" src tests/tools/overlay
 tidy_checks='-*,bugprone-*,clang-analyzer-core*,clang-analyzer-unix*,clang-analyzer-deadcode*'
 for no in easily-swappable-parameters narrowing-conversions branch-clone reserved-identifier assignment-in-if-condition \
@@ -54,8 +80,8 @@ scripts_are_sound() {
 	for f in scripts/*.sh .ci/run; do
 		bash -n "$f" || return 1
 	done
-	/usr/bin/python3 -m compileall -q -f tests -x '\.pytest_cache' || return 1
-	! command -v shellcheck >/dev/null || shellcheck -x -S warning scripts/*.sh .ci/run
+	/usr/bin/python3 -m compileall -q -f tests scripts -x '\.pytest_cache' || return 1
+	shellcheck -x -S warning scripts/*.sh .ci/run
 }
 step "scripts" scripts_are_sound
 man_pages() {
