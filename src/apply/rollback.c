@@ -46,20 +46,23 @@ static int old_config(const struct transaction *t, struct qos_config *config, bo
 	return error;
 }
 
-static int restore_files(struct transaction *t, const char *qos)
+/* Puts both files back; what is then in place belongs to the caller, as *text, until the end of the way back. */
+static int restore_files(struct transaction *t, const char *qos, char **text)
 {
 	const struct change_file *rules = &t->rules;
-	char *text = NULL;
 	size_t size = 0;
-	int error = old_conf_with_qos(t, qos, &text, &size);
+	int error = old_conf_with_qos(t, qos, text, &size);
 
 	if (error == 0 && rules->old.text)
 		error = file_replace(rules->path, rules->old.text, rules->old.size, 0644);
 	else if (error == 0)
 		error = file_remove(rules->path);
 	if (error == 0)
-		error = file_replace(t->conf.path, text, size, 0644);
-	free(text);
+		error = file_replace(t->conf.path, *text, size, 0644);
+	if (error == 0) {
+		t->conf.now = (struct text){*text, size};
+		t->rules.now = t->rules.old;
+	}
 	return error;
 }
 
@@ -114,13 +117,30 @@ static void find_again(struct transaction *t)
 	}
 }
 
+/*
+ * QoS was off before: once the ports hold the old tables it is switched off again. Reading the ports
+ * back takes a while, in which the files may have become somebody else's. 0; -ESTALE, with findings.
+ */
+static int switch_qos_off(struct transaction *t, char **text)
+{
+	int error = files_are_ours(t) ? restore_files(t, "FALSE", text) : -ESTALE;
+
+	if (error == -ESTALE)
+		say_not_rolled_back(t, "the old files were put back, but changed by somebody else since and so left alone: "
+				       "`qos`, which was off before, is still TRUE there");
+	else if (error != 0)
+		say_not_rolled_back(t, strerror(-error));
+	return error;
+}
+
 static void go_back(struct transaction *t)
 {
 	struct verify *verify = NULL;
 	struct qos_config config;
 	struct goal goal = {.ctx = t->ctx, .config = &config, .state = &t->result->back};
+	char *with_qos = NULL, *without = NULL;
 	bool qos_was_on = false;
-	int error;
+	int error, off;
 
 	t->result->reached = APPLY_ROLLBACK;
 	history_note(t->result->history, APPLY_ROLLBACK, "putting the old files back");
@@ -130,10 +150,10 @@ static void go_back(struct transaction *t)
 	}
 	error = old_config(t, &config, &qos_was_on);
 	if (error == 0)
-		error = restore_files(t, "TRUE");
+		error = restore_files(t, "TRUE", &with_qos);
 	if (error != 0) {
 		say_not_rolled_back(t, strerror(-error));
-		return;
+		goto out;
 	}
 	t->result->installed = false;
 	find_again(t);
@@ -141,18 +161,18 @@ static void go_back(struct transaction *t)
 	t->result->back_measured = verify != NULL;
 	verify_free(verify);
 	if (!qos_was_on) {
-		int off = restore_files(t, "FALSE");
-
-		if (off != 0) {
-			say_not_rolled_back(t, strerror(-off));
-			return;
-		}
+		if (switch_qos_off(t, &without) != 0)
+			goto out;
 		find_again(t);
 		off = opensm_reload(&t->sm);
 		t->result->reloads += off == 0;
 		error = error ? error : off;
 	}
 	say_rolled_back(t, error, qos_was_on);
+out:
+	t->conf.now = (struct text){0};
+	free(with_qos);
+	free(without);
 }
 
 /*
