@@ -111,9 +111,11 @@ bool parse_number(struct policy_parser *p, uint64_t *value)
 
 	if (token.kind != LEX_NUMBER)
 		return parser_syntax(p, lex_kind_name(LEX_NUMBER));
-	text = strndup(token.text, token.size);
+	text = malloc(token.size + 1);
 	if (!text)
 		return parser_no_memory(p);
+	memcpy(text, token.text, token.size);
+	text[token.size] = '\0';
 	*value = strtoull(text, NULL, 0);
 	free(text);
 	check_number(p, &token, *value);

@@ -52,6 +52,8 @@ struct finding *import_tell(struct import *import, enum finding_code code, const
 char *import_name(const char *text, const char *fallback, bool (*taken)(const struct import *import, const char *name),
 		  const struct import *import);
 
+/* Whether a policy can name the GUIDs of a group; some, and not too many. */
+bool import_guids_sayable(const struct opensm_file_group *group);
 /* Whether a policy can name the node of a group's nth port-name. */
 bool import_port_sayable(const struct opensm_file_group *group, size_t number);
 int import_groups(struct import *import);

@@ -37,18 +37,18 @@ static void group_lost(struct import *import, const struct opensm_file_group *gr
 	finding_set(&f->detail, "%s", detail);
 }
 
-static bool guids_fit(const struct opensm_file_group *group)
+bool import_guids_sayable(const struct opensm_file_group *group)
 {
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < group->guids.count; i++) {
-		uint64_t more = group->guids.items[i].high - group->guids.items[i].low;
+		const struct opensm_range *range = &group->guids.items[i];
 
-		if (more >= GUIDS_MAX || count + more + 1 > GUIDS_MAX)
+		if (range->high - range->low >= GUIDS_MAX)
 			return false;
-		count += more + 1;
+		count += range->high - range->low + (range->low != 0); /* there is no GUID 0 */
 	}
-	return true;
+	return count > 0 && count <= GUIDS_MAX;
 }
 
 bool import_port_sayable(const struct opensm_file_group *group, size_t number)
@@ -71,10 +71,10 @@ static bool check_group(struct import *import, const struct opensm_file_group *g
 {
 	bool some = group->node_types != 0;
 
-	if (group->guids.count && guids_fit(group))
+	if (import_guids_sayable(group))
 		some = true;
 	else if (group->guids.count)
-		group_lost(import, group, "port-guid", "more than 4096 GUIDs");
+		group_lost(import, group, "port-guid", "more than 4096 GUIDs, or none but 0");
 	for (size_t i = 0; i < group->ports.count; i++) {
 		const struct opensm_name *port = &group->ports.items[i];
 		struct finding *f;

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,19 +203,10 @@ static void write_node_types(FILE *out, unsigned types)
 	}
 }
 
-static bool guids_sayable(const struct opensm_ranges *guids)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < guids->count && count <= 4096; i++)
-		count += guids->items[i].high - guids->items[i].low < 4096 ? guids->items[i].high - guids->items[i].low + 1 : 4097;
-	return count > 0 && count <= 4096 && !(guids->count == 1 && guids->items[0].high == 0);
-}
-
 static void write_group(FILE *out, const struct import_group *name, const struct opensm_file_group *group)
 {
 	fprintf(out, "  %s: # line %u\n", name->name, group->mark.line);
-	if (guids_sayable(&group->guids)) {
+	if (import_guids_sayable(group)) {
 		fputs("    - {guid: [", out);
 		write_guids(out, &group->guids);
 		fputs("]}\n", out);
