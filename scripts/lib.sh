@@ -61,9 +61,10 @@ cmocka_count() {
 
 # counted COMMAND...: a script that counts by itself; its last line is added to ours.
 counted() {
-	local log counts p f s
+	local log counts code p f s
 	log=$(mktemp)
 	"$@" </dev/null 2>&1 | tee "$log" | grep -vE '^[0-9]+ passed, [0-9]+ failed'
+	code=${PIPESTATUS[0]}
 	counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
 	rm -f "$log"
 	if [ -z "$counts" ]; then
@@ -72,6 +73,7 @@ counted() {
 		return
 	fi
 	read -r p _ f _ s _ <<<"$counts"
+	[ "$code" -eq 0 ] || [ "$f" -gt 0 ] || f=1
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + ${s:-0}))
 }
 
