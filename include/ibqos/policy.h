@@ -51,6 +51,7 @@ struct policy_service {
 	uint64_t low, high;   /* service IDs; 0 to 0: it is not known by one */
 	bool by_pkey;	      /* by its partition: every request in it looks the same to OpenSM */
 	bool by_destination;  /* by the port it talks to */
+	bool bulk;	      /* storage: long streams that fill links */
 	const char *doc;
 };
 const struct policy_service *policy_services(size_t *count);
@@ -72,6 +73,7 @@ struct policy_class {
 	int nccl_ib_tc; /* 0..255, unique, or POLICY_NO_TC; the first if there are several */
 	struct policy_ranges more_tcs; /* those beyond the first */
 	double share;	/* percent of a saturated link, above 0, up to 100 */
+	bool share_bare; /* written without '%' */
 	enum policy_priority priority;
 	bool min_latency; /* high, with the smallest high limit that keeps its share */
 	bool is_default; /* has all that nothing else claims; exactly one class */
@@ -108,6 +110,7 @@ struct policy_partition {
 struct policy_override_share {
 	char *class_name;
 	double share;
+	bool share_bare;
 	struct policy_mark mark, share_mark;
 };
 struct policy_override {

@@ -2,7 +2,8 @@
 /*
  * Reading a policy, inside this folder: text → tree of nodes with places (read_yaml.c) → typed
  * values (read_value.c) by tables of keys (read_keys.c) → policy (read.c: the whole, read_class.c,
- * read_parts.c) → checks (read_check.c, read_check_parts.c, read_check_rules.c).
+ * read_parts.c) → checks (read_check.c, read_check_parts.c, read_check_rules.c,
+ * read_check_doubts.c).
  */
 #ifndef POLICY_READ_H
 #define POLICY_READ_H
@@ -24,7 +25,7 @@ struct tree_node {
 	struct policy_mark mark;
 	bool plain;   /* scalar without quotes and not a block: the only kind that is a number or boolean */
 	bool open;    /* sequence or mapping whose end was not reached for a syntax error */
-	bool refused; /* an alias: already reported, has no value */
+	bool refused; /* an alias, or cut away with a bad byte: already reported, has no value */
 	char *text;   /* scalar; NUL-terminated, and with no NUL inside */
 	struct tree_node *first, *last; /* children; in a mapping key, value, key, value, … */
 	struct tree_node *next;
@@ -143,6 +144,9 @@ void read_check_parts(struct policy_reader *in);
 void read_check_tables(struct policy_reader *in);
 /* Checks of what the rules match; only for a policy without a critical finding. 0 or -ENOMEM. */
 int read_check_rules(struct policy_reader *in);
+
+/* What is allowed and seldom meant, and what nobody can know from here; as above. */
+void read_check_doubts(struct policy_reader *in, const struct policy_rule *rules, size_t count);
 
 /* Programs that put an SL in their queue pairs and ask nobody. */
 struct policy_self_chooser {

@@ -142,6 +142,17 @@ static bool sl_used(const struct policy *policy, unsigned sl)
 	return sl == 0;
 }
 
+/* By `unused_sls: drop` or by exact tables; SL 0 never is, which is told elsewhere. */
+static bool sl_dropped(const struct policy *policy, unsigned sl)
+{
+	if (!policy->tables.given)
+		return policy->unused_sls == POLICY_UNUSED_DROP && !sl_used(policy, sl);
+	for (int type = 0; sl != 0 && type < QOS_PORT_TYPES; type++)
+		if (type != QOS_PORT_RTR && policy->tables.config.of[type].sl2vl.vl[sl] == QOS_VL_DROP)
+			return true;
+	return false;
+}
+
 static void check_partition(struct policy_reader *in, const struct policy_rule *rules, size_t count,
 			    const struct policy_partition *partition)
 {
@@ -149,7 +160,7 @@ static void check_partition(struct policy_reader *in, const struct policy_rule *
 	const struct policy_class *class = &policy->classes[class_of_pkey(policy, rules, count, partition->pkey)];
 	struct finding *f;
 
-	if (partition->sl_mark.line && policy->unused_sls == POLICY_UNUSED_DROP && !sl_used(policy, partition->sl))
+	if (partition->sl_mark.line && sl_dropped(policy, partition->sl))
 		f = read_finding(in, FINDING_POLICY_PARTITION_DROPPED, partition->sl_mark);
 	else if (partition->sl_mark.line && class->sl_mark.line && class->sl != partition->sl)
 		f = read_finding(in, FINDING_POLICY_PARTITION_SL, partition->sl_mark);
@@ -179,6 +190,7 @@ int read_check_rules(struct policy_reader *in)
 	check_ipoib(in, rules, count);
 	for (size_t i = 0; i < policy->partition_count; i++)
 		check_partition(in, rules, count, &policy->partitions[i]);
+	read_check_doubts(in, rules, count);
 	policy_rules_free(rules, count);
 	return 0;
 }

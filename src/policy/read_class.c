@@ -196,6 +196,7 @@ static int set_share(struct policy_reader *in, void *target, const struct key_va
 
 	(void)in;
 	class->share = value->percent;
+	class->share_bare = !strchr(value->node->text, '%');
 	class->share_mark = value->node->mark;
 	return 0;
 }

@@ -3,15 +3,18 @@
  * Mappings of a policy against a table of keys: unknown, doubled and missing keys, values of the
  * wrong type or out of range, all reported, none guessed at.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "read.h"
 
 #define QUOTE_MAX 60 /* bytes of a foreign text shown in a finding */
 #define TYPO_MAX 2   /* letters wrong, doubled, missing or swapped in what is still taken for a typing slip */
 #define TYPO_LENGTH 32
+#define PREFIX_LEAST 2 /* letters of a key that may be one cut short */
 
 struct finding *read_finding(struct policy_reader *in, enum finding_code code, struct policy_mark mark)
 {
@@ -32,8 +35,13 @@ void read_quote(char **member, const char *text)
 
 /* --- keys --- */
 
-/* Letters to change, add, drop or swap with the next to get from a to b (optimal string alignment); TYPO_MAX
- * + 1 if many. */
+static bool same_letter(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Letters to change, add, drop or swap with the next to get from a to b (optimal string alignment), capitals
+ * being no others; TYPO_MAX + 1 if many. */
 static unsigned typing_distance(const char *a, const char *b)
 {
 	unsigned row[3][TYPO_LENGTH + 1];
@@ -52,12 +60,12 @@ static unsigned typing_distance(const char *a, const char *b)
 				now[j] = (unsigned)(i + j);
 				continue;
 			}
-			best = before[j - 1] + (a[i - 1] != b[j - 1]);
+			best = before[j - 1] + !same_letter(a[i - 1], b[j - 1]);
 			if (before[j] + 1 < best)
 				best = before[j] + 1;
 			if (now[j - 1] + 1 < best)
 				best = now[j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]) &&
 			    two_before[j - 2] + 1 < best)
 				best = two_before[j - 2] + 1;
 			now[j] = best;
@@ -82,17 +90,30 @@ static void set_key_names(char **member, const struct key_table *table)
 	free(text);
 }
 
-static void unknown_key(struct policy_reader *in, const struct tree_node *key, const struct key_table *table)
+/* The only key that begins so. */
+static const struct key_row *longer_key(const char *text, const struct key_table *table)
 {
-	struct finding *f = read_finding(in, FINDING_POLICY_KEY_UNKNOWN, key->mark);
-	const struct key_row *nearest = NULL;
+	const struct key_row *found = NULL;
+	size_t length = strlen(text);
+
+	for (size_t i = 0; length >= PREFIX_LEAST && i < table->count; i++) {
+		if (strncasecmp(table->rows[i].name, text, length) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = &table->rows[i];
+	}
+	return found;
+}
+
+/* The key that may have been meant; NULL: none. */
+static const struct key_row *nearest_key(const char *text, const struct key_table *table)
+{
+	const struct key_row *nearest = NULL, *longer = longer_key(text, table);
 	unsigned least = TYPO_MAX + 1;
 
-	finding_set(&f->what, "key");
-	read_quote(&f->got, key->text);
-	set_key_names(&f->wanted, table);
 	for (size_t i = 0; i < table->count; i++) {
-		unsigned distance = typing_distance(key->text, table->rows[i].name);
+		unsigned distance = typing_distance(text, table->rows[i].name);
 
 		/* not two letters of a key of two */
 		if (distance < least && distance < strlen(table->rows[i].name)) {
@@ -100,6 +121,17 @@ static void unknown_key(struct policy_reader *in, const struct tree_node *key, c
 			nearest = &table->rows[i];
 		}
 	}
+	return longer && least > 1 ? longer : nearest;
+}
+
+static void unknown_key(struct policy_reader *in, const struct tree_node *key, const struct key_table *table)
+{
+	struct finding *f = read_finding(in, FINDING_POLICY_KEY_UNKNOWN, key->mark);
+	const struct key_row *nearest = nearest_key(key->text, table);
+
+	read_quote(&f->what, key->text);
+	read_quote(&f->got, key->text);
+	set_key_names(&f->wanted, table);
 	if (nearest)
 		finding_set(&f->detail, "did you mean '%s'?", nearest->name);
 }
@@ -116,6 +148,14 @@ void read_set_got(char **member, const struct tree_node *node)
 		read_quote(member, node->text);
 }
 
+/* "70 %" */
+static bool blank_before_percent(const char *text)
+{
+	const char *end = text + strspn(text, "0123456789.");
+
+	return end > text && (*end == ' ' || *end == '\t') && strcmp(end + strspn(end, " \t"), "%") == 0;
+}
+
 static struct finding *bad_value(struct policy_reader *in, const struct key_row *row, const struct tree_node *node,
 				 enum verdict verdict)
 {
@@ -127,6 +167,8 @@ static struct finding *bad_value(struct policy_reader *in, const struct key_row 
 	read_set_got(&f->got, node);
 	if (verdict == VERDICT_TYPE && node->kind == NODE_SCALAR && !node->plain && node->text[0])
 		finding_set(&f->detail, "in quotes it is text");
+	if (row->type == VALUE_PERCENT && node->kind == NODE_SCALAR && blank_before_percent(node->text))
+		finding_set(&f->detail, "no blank before %%");
 	return f;
 }
 

@@ -244,6 +244,7 @@ static int set_share_share(struct policy_reader *in, void *target, const struct 
 
 	(void)in;
 	share->share = value->percent;
+	share->share_bare = !strchr(value->node->text, '%');
 	share->share_mark = value->node->mark;
 	return 0;
 }

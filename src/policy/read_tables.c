@@ -182,6 +182,32 @@ static void check_class(struct policy_reader *in, const struct policy_class *cla
 	}
 }
 
+/* With no end to the high table the low one may never be reached (IBA 7.6.9). */
+static void check_limit(struct policy_reader *in, int type)
+{
+	const struct qos_tables *tables = &in->policy->tables.config.of[type];
+	unsigned weight = 0;
+
+	for (unsigned i = 0; i < tables->high.count; i++)
+		weight += tables->high.entry[i].weight;
+	if (tables->high_limit == QOS_HIGH_UNLIMITED && weight)
+		finding_set(&read_finding(in, FINDING_OPENSM_HIGH_UNLIMITED, in->policy->tables.marks[type])->what,
+			    "tables of %s", qos_port_type_name(type));
+}
+
+/* Both are sent to an enhanced port 0, one after the other (osm_qos.c:301-419). */
+static void check_sw0(struct policy_reader *in)
+{
+	const struct policy_tables *tables = &in->policy->tables;
+	const struct qos_tables *sw0 = &tables->config.of[QOS_PORT_SW0], *swe = &tables->config.of[QOS_PORT_SWE];
+	bool own = tables->type_given[QOS_PORT_SW0];
+
+	if (!qos_sl2vl_equal(&sw0->sl2vl, &swe->sl2vl))
+		finding_set(&read_finding(in, FINDING_OPENSM_SW0_DIFFERS,
+					  own ? tables->marks[QOS_PORT_SW0] : tables->marks[QOS_PORT_SWE])->what,
+			    "tables of %s", own ? "sw0" : "swe");
+}
+
 void read_check_tables(struct policy_reader *in)
 {
 	const struct policy *policy = in->policy;
@@ -197,7 +223,10 @@ void read_check_tables(struct policy_reader *in)
 		if (tables->type_given[type] && tables->config.of[type].sl2vl.vl[0] == QOS_VL_DROP)
 			finding_set(&read_finding(in, FINDING_POLICY_SL0_DROPPED, tables->marks[type])->what, "tables of %s",
 				    qos_port_type_name(type));
+		if (tables->type_given[type])
+			check_limit(in, type);
 	}
+	check_sw0(in);
 	for (size_t i = 0; i < policy->class_count; i++)
 		check_class(in, &policy->classes[i]);
 }

@@ -15,6 +15,8 @@
 
 struct loader {
 	const char *path;
+	const char *text; /* what libyaml reads */
+	size_t size;
 	struct finding_list *findings;
 	struct tree_node *root;
 	struct tree_node *open[POLICY_DEPTH_MAX]; /* sequences and mappings being filled */
@@ -164,21 +166,47 @@ static int take(struct loader *in, const yaml_event_t *event)
 	}
 }
 
+/*
+ * Where a tab is in the blanks that the line of a mark begins with: true, and its mark. libyaml counts
+ * characters, not bytes.
+ */
+static bool find_tab(const struct loader *in, yaml_mark_t mark, struct policy_mark *tab)
+{
+	size_t at = 0, start;
+
+	for (size_t n = 0; n < mark.index && at < in->size; n++)
+		do
+			at++;
+		while (at < in->size && ((unsigned char)in->text[at] & 0xc0) == 0x80);
+	for (start = at; start > 0 && in->text[start - 1] != '\n' && in->text[start - 1] != '\r';)
+		start--;
+	for (size_t i = start; i < in->size && (in->text[i] == ' ' || in->text[i] == '\t'); i++)
+		if (in->text[i] == '\t') {
+			*tab = (struct policy_mark){(unsigned)mark.line + 1, (unsigned)(i - start) + 1};
+			return true;
+		}
+	return false;
+}
+
 static void take_error(struct loader *in, const yaml_parser_t *parser)
 {
-	struct policy_mark mark = mark_of(parser->problem_mark);
+	struct policy_mark mark = mark_of(parser->problem_mark), tab;
 	struct finding *f;
 
 	in->whole = false;
 	if (in->end.line && mark.line >= in->end.line)
 		return;
+	if (parser->flow_level == 0 && find_tab(in, parser->problem_mark, &tab)) { /* what libyaml makes of it varies with what stands before */
+		finding_set(&syntax(in, tab, "a tab")->wanted, "blanks: a tab is not allowed for indentation");
+		return;
+	}
 	f = syntax(in, mark, parser->problem ? parser->problem : "unreadable");
 	if (parser->context)
 		finding_set(&f->detail, "%s that begins at line %zu", parser->context,
 			    parser->context_mark.line + 1);
 }
 
-static int run(struct loader *in, const char *text, size_t size)
+static int run(struct loader *in)
 {
 	yaml_parser_t parser;
 	int r = 0;
@@ -186,7 +214,7 @@ static int run(struct loader *in, const char *text, size_t size)
 	if (!yaml_parser_initialize(&parser))
 		return -ENOMEM;
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)in->text, in->size);
 	while (r == 0 && !in->stop) {
 		yaml_event_t event;
 
@@ -258,6 +286,19 @@ static size_t cut_at_bad_byte(struct loader *in, const char *text, size_t size)
 	return size;
 }
 
+/*
+ * The end of a text that was cut looks like a good one: what is open there could go on, and a value
+ * that is missing there could stand in the line that was cut away.
+ */
+static void open_end(struct loader *in)
+{
+	for (struct tree_node *node = in->root; node; node = node->last) {
+		node->open = node->kind != NODE_SCALAR;
+		if (node->kind == NODE_SCALAR && node->plain && !node->text[0])
+			node->refused = true;
+	}
+}
+
 int tree_load(const char *path, const char *text, size_t size, struct finding_list *findings,
 	      struct tree_node **root, bool *whole)
 {
@@ -268,11 +309,11 @@ int tree_load(const char *path, const char *text, size_t size, struct finding_li
 		text += strlen(BOM);
 		size -= strlen(BOM);
 	}
-	size = cut_at_bad_byte(&in, text, size);
-	r = run(&in, text, size);
-	/* The end of a text that was cut looks like a good one: what is open there could go on. */
-	for (struct tree_node *node = in.end.line ? in.root : NULL; node; node = node->last)
-		node->open = node->kind != NODE_SCALAR;
+	in.text = text;
+	in.size = cut_at_bad_byte(&in, text, size);
+	r = run(&in);
+	if (r == 0 && in.end.line)
+		open_end(&in);
 	if (r == 0 && !in.root && in.whole)
 		finding_set(&syntax(&in, (struct policy_mark){1, 1}, "nothing")->wanted, "a policy");
 	if (r < 0) {

@@ -14,15 +14,15 @@
 #include "read.h"
 
 static const struct policy_service services[] = {
-	{"lustre", 0x010603db, 0x010603db, false, false, "Lustre (o2iblnd), port 987"},
-	{"nvme-of", 0x01061144, 0x01061144, false, false, "NVMe over Fabrics, port 4420"},
-	{"nfs-rdma", 0x01064e51, 0x01064e51, false, false, "NFS over RDMA, port 20049"},
-	{"iser", 0x01060cbc, 0x01060cbc, false, false, "iSCSI extensions for RDMA, port 3260"},
-	{"rds", 0x010648ca, 0x010648ca, false, false, "Reliable Datagram Sockets, port 18634"},
-	{"sdp", 0x00010000, 0x0001ffff, false, false, "Sockets Direct Protocol, all ports"},
-	{"srp", 0, 0, false, true,
+	{"lustre", 0x010603db, 0x010603db, false, false, true, "Lustre (o2iblnd), port 987"},
+	{"nvme-of", 0x01061144, 0x01061144, false, false, true, "NVMe over Fabrics, port 4420"},
+	{"nfs-rdma", 0x01064e51, 0x01064e51, false, false, true, "NFS over RDMA, port 20049"},
+	{"iser", 0x01060cbc, 0x01060cbc, false, false, true, "iSCSI extensions for RDMA, port 3260"},
+	{"rds", 0x010648ca, 0x010648ca, false, false, false, "Reliable Datagram Sockets, port 18634"},
+	{"sdp", 0x00010000, 0x0001ffff, false, false, false, "Sockets Direct Protocol, all ports"},
+	{"srp", 0, 0, false, true, true,
 	 "SCSI RDMA Protocol; it is known by its targets only, so ``destination`` must name them"},
-	{"ipoib", 0, 0, true, false,
+	{"ipoib", 0, 0, true, false, false,
 	 "IP over InfiniBand; it is known by its partition only (``partition`` or ``pkey``; without one the default "
 	 "partition 0x7fff)"},
 };
