@@ -259,3 +259,44 @@ def test_who_asks_gets_the_sl_of_its_class(fabric, name):
             else:
                 assert sl("--pkey", hex(keys.get(m.get("partition"), 0x7FFF))) == {c["sl"]}, m
     assert not re.search(r"ERR (AC|1F)", sm.log()), sm.evidence()
+
+
+# --- the guide ---
+
+
+def rows(columns):
+    """Rows of the guide's tables of figures that have so many columns."""
+    with open(GUIDE, encoding="utf-8") as f:
+        cells = [[x.strip() for x in line.strip("|\n").split("|")] for line in f if line.startswith("| ")]
+    return [r for r in cells if len(r) == columns and re.fullmatch(r"\d+\.\d", r[-1])]
+
+
+def figures(plan):
+    return [[f"{c[k]:.1f}" for k in ("share_wanted", "share_guaranteed", "share_256")] for c in plan["classes"]]
+
+
+def test_figures_of_the_guide(fabric):
+    f, sm = start(fabric, "fat-tree")
+    said, high = {}, rows(4)
+    for r in rows(6):
+        said.setdefault(r[0], []).append(r[1:])
+    assert sorted(said) == SHIPPED
+    for name in SHIPPED:
+        plan = f.ibqos("plan", ours(f, sm, name), "--format", "json").ok().json
+        assert [[c["name"], str(c["sl"]), *n] for c, n in zip(plan["classes"], figures(plan))] == said[name]
+    planned = plan["links_planned_for"]
+    assert (len(f.net.switches), len(f.net.hosts)) == (3, 5)
+    assert planned == {"vls": 8, "mtu": 2048, "vlarb_cap": 8}
+
+    path = ours(f, sm, "training-first")
+    with open(path, encoding="utf-8") as old:
+        text, changed = re.subn(r"^    # (priority: high)$", r"    \1", old.read(), flags=re.M)
+    with open(path, "w", encoding="utf-8") as new:
+        new.write(text)
+    plan = f.ibqos("plan", path, "--format", "json").ok().json
+    assert changed == 1 and [[c["name"], *n] for c, n in zip(plan["classes"], figures(plan))] == high
+
+
+def test_the_guide_names_every_policy():
+    with open(GUIDE, encoding="utf-8") as f:
+        assert set(re.findall(r"`([\w-]+)\.yaml`", f.read())) == set(SHIPPED)
