@@ -108,6 +108,8 @@ class Chaos:
         differ = truth.differences(truth.read(w), self.tables["first"], w.net)
         if differ:
             self.fail(f"after the chaos ports hold other tables: {differ}")
+        if left := [p for p in w.temporaries() if p.startswith(w.etc.path)]:
+            self.fail(f"the last apply left what killed ones had left: {left}")
 
     def go_back(self):
         """The files of some history folder put back by hand, as an admin would."""
@@ -154,7 +156,7 @@ class Chaos:
         """One change to the world; None where it cannot be now."""
         w = self.world
         kinds = {"noise": 4, "noise-off": 2, "plant": 4, "plant-off": 2, "sm-noise": 2, "sm-noise-off": 2, "unlink": 2,
-                 "relink": 3, "hup": 2, "sm-end": 1.5, "sm-start": 4, "standby-start": 1, "standby-end": 1, "edit": 2,
+                 "relink": 3, "hup": 2, "sm-end": 1.5, "sm-start": 4, "standby-start": 2, "standby-end": 1, "edit": 2, "rules": 1,
                  "full": 1, "full-off": 2, "calm": 2}
         kind = rng.choices(list(kinds), list(kinds.values()))[0]
         what = getattr(self, "do_" + kind.replace("-", "_"))(rng)
@@ -283,6 +285,22 @@ class Chaos:
     def do_edit(self, rng):
         return self.world.edit(rng)[0]
 
+    def do_rules(self, rng):
+        """Another admin puts the qos-policy file of an earlier apply in place, and tells OpenSM nothing."""
+        w = self.world
+        kept = [h for h in w.histories() if judge.read(f"{h}/new-qos-policy.conf")]
+        if not kept or not w.files()[1]:
+            return None
+        folder = rng.choice(kept)
+        try:
+            shutil.copyfile(f"{folder}/new-qos-policy.conf", w.sm.policy + ".admin")
+            os.rename(w.sm.policy + ".admin", w.sm.policy)
+        except OSError as e:
+            if os.path.exists(w.sm.policy + ".admin"):
+                os.unlink(w.sm.policy + ".admin")
+            return f"failed: {e}"
+        return os.path.basename(folder)
+
     def do_full(self, rng):
         folder, leave = rng.choice((self.world.etc, self.world.state)), rng.choice((0, 0, 1, 2, 3, 5, 7))
         if not folder.mounted:
@@ -384,6 +402,7 @@ class Chaos:
             self.fail(f"{command}: {what}", r)
         if mark and mark not in (self.world.files()[0] or b""):
             self.lost_edits += 1
+            print(f"seed {self.seed}, step {self.steps}: an edit was lost to {command}", flush=True)
             self.say(f"  another admin's edit {mark.decode()!r} is gone from opensm.conf")
         if command in WRITE and r.returncode in judge.NAMES:
             for what in judge.apply_agrees(r, now):

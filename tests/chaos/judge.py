@@ -146,6 +146,13 @@ class State:
         self.old = bool(conf & {"old", "old with qos written"}) and "old" in rules
         self.new = "new" in conf and "new" in rules
 
+    def as_before(self, conf, rules, unfinished):
+        """Whether they are what this run found: after one that was cut short, that is not the old version."""
+        self.known = bool((conf or self.conf) and (rules or self.rules))
+        self.untouched = self.untouched or (conf and rules)
+        self.old = self.old or (conf and rules)
+        self.half = unfinished  # a failure to write may leave what was half there half there
+
     def __str__(self):
         return (f"opensm.conf {' = '.join(sorted(self.conf)) or 'neither old nor new'}, "
                 f"qos-policy.conf {' = '.join(sorted(self.rules)) or 'neither old nor new'}")
@@ -157,6 +164,18 @@ class Versions:
     def __init__(self, world):
         self.world, self.before, self.histories = world, world.files(), set(world.histories())
         self.temporaries = world.temporaries()
+        self.unfinished = self._unfinished()
+
+    def _unfinished(self):
+        """The old files of an apply that was cut short, whose files are in place, all or half: those are what the
+        next apply goes back to. None: there is no such thing."""
+        journals = {h: read(os.path.join(h, "journal")) or b"" for h in self.histories}
+        folder = max((h for h, j in journals.items() if b" install " in j and b" done rolled back" not in j), default=None)
+        if not folder or b" done " in journals[folder]:
+            return None
+        old, new = (tuple(read(os.path.join(folder, f"{kind}-{n}")) for n in ("opensm.conf", "qos-policy.conf"))
+                    for kind in ("old", "new"))
+        return old if all(b in pair for b, pair in zip(self.before, zip(old, new))) else None
 
     def history(self, command, r):
         """The folder that the run made, or, for rollback, undoes; None: there is none."""
@@ -201,14 +220,17 @@ def files_whole(versions, r, command, edit_mark=None, edited=None):
     world, (old_conf, old_rules) = versions.world, versions.before
     conf, rules = world.files()
     folder = versions.history(command, r)
-    if edited is not None and folder and read(os.path.join(folder, "old-opensm.conf")) == edited:
-        old_conf = edited  # it was edited before it was read
     new_conf = new_rules = None
     bad, whole = [], True
     made = set(world.histories()) - versions.histories
     if len(made) > (command == "apply"):
         bad.append(f"one {command} made {len(made)} history folders")
     if folder and command == "apply":
+        kept = tuple(read(os.path.join(folder, n)) for n in ("old-opensm.conf", "old-qos-policy.conf"))
+        if edited is not None and kept[0] == edited:
+            old_conf = edited  # it was edited before it was read
+        if kept == versions.unfinished:
+            old_conf, old_rules = kept
         bad, whole = kept_whole(folder, (old_conf, old_rules))
         new_conf, new_rules = (read(os.path.join(folder, n)) for n in ("new-opensm.conf", "new-qos-policy.conf"))
     elif folder and command == "rollback":  # the files before that apply are the new ones
@@ -216,6 +238,8 @@ def files_whole(versions, r, command, edit_mark=None, edited=None):
     if edit_mark and conf and old_conf != edited:  # another admin's line, added meanwhile, is whole or not there
         conf = _without_edit(conf, edit_mark, old_conf, new_conf)
     now = State(_conf_names(conf, old_conf, new_conf, command), _rules_names(rules, old_rules, new_rules, command))
+    now.as_before(conf in (versions.before[0], edited), rules == versions.before[1],
+                  (old_conf, old_rules) == versions.unfinished)
     if not now.known:
         bad.append(f"a file is neither old nor new: {now}")
     if (command not in ("apply", "rollback") or not whole or not folder) and not now.untouched:
@@ -252,7 +276,7 @@ def apply_agrees(r, now):
         bad.append(f"says installed, but {now}")
     if a["rolled_back"] and not now.old:
         bad.append(f"says rolled back, but {now}")
-    if not a["installed"] and "apply-rollback-failed" not in codes and not now.old:
+    if not a["installed"] and "apply-rollback-failed" not in codes and not now.old and not now.half:
         bad.append(f"says not installed, but {now}")
     if r.returncode == 0 and not a["installed"]:
         bad.append("exit 0, but not installed")
