@@ -422,7 +422,7 @@ static bool groups_meet(void *arg, const struct policy_texts *a, const struct po
 			const struct opensm_file_group *x = group_of(import, a->items[i].text);
 			const struct opensm_file_group *y = group_of(import, b->items[n].text);
 
-			if (x->ports.count || x->node_types || y->ports.count || y->node_types ||
+			if (!x || !y || x->ports.count || x->node_types || y->ports.count || y->node_types ||
 			    guids_meet(&x->guids, &y->guids))
 				return true;
 		}

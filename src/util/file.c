@@ -279,7 +279,7 @@ int file_remove_leftovers(const char *path, unsigned age_s)
 		dir = folder ? opendir(folder) : NULL;
 		rc = !folder ? -ENOMEM : !dir ? -errno : 0;
 	}
-	while (rc >= 0 && (entry = readdir(dir))) {
+	while (dir && rc >= 0 && (entry = readdir(dir))) {
 		if (is_leftover(dirfd(dir), entry->d_name, time(NULL) - (time_t)age_s) &&
 		    unlinkat(dirfd(dir), entry->d_name, 0) == 0)
 			rc++;
