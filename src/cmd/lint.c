@@ -62,20 +62,6 @@ static const struct argp argp = {
 	.children = cmd_output_children,
 };
 
-/* A class's traffic classes beyond the first: "45, 49"; NULL: out of memory. */
-static char *more_tcs(const struct policy_class *class)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	for (size_t i = 0; i < class->more_tcs.count; i++)
-		fprintf(out, "%s%u", i ? ", " : "", (unsigned)class->more_tcs.items[i].low);
-	return text_stream_end(out, &text) == 0 ? text : NULL;
-}
-
 static void report_classes(struct report *r, const struct policy *policy)
 {
 	static const struct report_column columns[] = {
@@ -92,27 +78,18 @@ static void report_classes(struct report *r, const struct policy *policy)
 	report_table(r, "classes", "classes", columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < policy->class_count; i++) {
 		const struct policy_class *c = &policy->classes[i];
-		char *tcs = c->more_tcs.count ? more_tcs(c) : NULL;
 
 		report_cell_string(r, c->name);
 		if (c->sl_mark.line)
 			report_cell_number(r, c->sl);
 		else
 			report_cell_none(r);
-		if (c->nccl_ib_tc == POLICY_NO_TC)
-			report_cell_none(r);
-		else
-			report_cell_number(r, (uint64_t)c->nccl_ib_tc);
-		if (c->more_tcs.count)
-			report_cell_string(r, tcs);
-		else
-			report_cell_none(r);
+		cmd_cells_of_tcs(r, c);
 		report_cell_real(r, c->share);
 		report_cell_string(r, c->priority == POLICY_PRIORITY_HIGH ? "high" : "normal");
 		report_cell_bool(r, c->min_latency);
 		report_cell_bool(r, c->is_default);
 		report_row_end(r);
-		free(tcs);
 	}
 	report_table_end(r);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* What plan, apply and verify share: a policy compiled for the fabric, and its classes as a table. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "policy_plan.h"
@@ -37,6 +38,35 @@ void cmd_plan_clear(struct cmd_plan *p)
 	*p = (struct cmd_plan){0};
 }
 
+/* A class's traffic classes beyond the first: "45, 49"; NULL: out of memory. */
+static char *more_tcs(const struct policy_class *class)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < class->more_tcs.count; i++)
+		fprintf(out, "%s%u", i ? ", " : "", (unsigned)class->more_tcs.items[i].low);
+	return text_stream_end(out, &text) == 0 ? text : NULL;
+}
+
+void cmd_cells_of_tcs(struct report *r, const struct policy_class *class)
+{
+	char *more = class->more_tcs.count ? more_tcs(class) : NULL;
+
+	if (class->nccl_ib_tc == POLICY_NO_TC)
+		report_cell_none(r);
+	else
+		report_cell_number(r, (uint64_t)class->nccl_ib_tc);
+	if (class->more_tcs.count)
+		report_cell_string(r, more);
+	else
+		report_cell_none(r);
+	free(more);
+}
+
 void cmd_report_classes(struct report *r, const struct plan *plan)
 {
 	static const struct report_column columns[] = {
@@ -44,6 +74,7 @@ void cmd_report_classes(struct report *r, const struct plan *plan)
 		{.key = "sl", .title = "SL", .type = REPORT_NUMBER},
 		{.key = "vl", .title = "VL", .type = REPORT_NUMBER},
 		{.key = "nccl_ib_tc", .title = "NCCL_IB_TC", .type = REPORT_NUMBER},
+		{.key = "more_tcs", .title = "or", .type = REPORT_STRING},
 		{.key = "priority", .title = "priority", .type = REPORT_STRING},
 		{.key = "share_wanted", .title = "share asked", .type = REPORT_REAL, .unit = "%", .decimals = 1},
 		{.key = "share_guaranteed", .title = "guaranteed", .type = REPORT_REAL, .unit = "%", .decimals = 1},
@@ -58,10 +89,7 @@ void cmd_report_classes(struct report *r, const struct plan *plan)
 		report_cell_string(r, c->policy->name);
 		report_cell_number(r, c->policy->sl);
 		report_cell_number(r, c->vl);
-		if (c->policy->nccl_ib_tc == POLICY_NO_TC)
-			report_cell_none(r);
-		else
-			report_cell_number(r, (uint64_t)c->policy->nccl_ib_tc);
+		cmd_cells_of_tcs(r, c->policy);
 		report_cell_string(r, c->policy->priority == POLICY_PRIORITY_HIGH ? "high" : "normal");
 		report_cell_real(r, c->policy->share);
 		report_cell_real(r, 100 * c->share_full);

@@ -16,6 +16,8 @@ struct cmd_plan {
 bool cmd_compile(struct cmd_session *s, const char *path, unsigned flags, struct cmd_plan *out);
 void cmd_plan_clear(struct cmd_plan *p);
 
+/* Two cells: the first traffic class of a class, and the further ones as text ("45, 49"). */
+void cmd_cells_of_tcs(struct report *r, const struct policy_class *class);
 void cmd_report_classes(struct report *r, const struct plan *plan);
 void cmd_report_tables(struct report *r, const struct plan *plan);
 /* What each class has on each kind of link, as a table; with `bars` as a chart too. 0 or -ENOMEM. */
