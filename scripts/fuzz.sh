@@ -17,7 +17,8 @@ dir=$1 seconds=$2
 shift 2
 seeds=tests/fuzz/corpus
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+# shellcheck disable=SC2046
+trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$scratch"' EXIT
 trap 'exit 1' INT TERM HUP
 mkdir -p "$dir/found"
 
