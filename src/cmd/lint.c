@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "opensm_files.h"
+#include "policy_plan.h"
 
 #include "ibqos/policy.h"
 
