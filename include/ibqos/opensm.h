@@ -114,6 +114,12 @@ struct opensm_instance {
 				      default; NULL: stdout or stderr */
 	bool config_given;	   /* -F was on its command line */
 	bool erases_log;	   /* -e was: it empties its log file each time it opens it */
+	/* Options that go before the config, as they stand on its command line; NULL, false: not there. */
+	bool qos;		   /* -Q: counts until the file's `qos` changes (osm_subnet.c:351, 464) */
+	char *qos_policy;	   /* -Y: for good, as of a key that is not read again */
+	char *routing_engine;	   /* -R: likewise */
+	char *nue_vls;		   /* --nue_max_num_vls: until the file's changes */
+	char *sm_sl;		   /* --sm_sl: likewise */
 };
 
 /*
@@ -123,6 +129,11 @@ struct opensm_instance {
  */
 int opensm_find(const struct ibqos_ctx *ctx, const char *config, struct opensm_instance *instance);
 void opensm_instance_clear(struct opensm_instance *instance);
+/* Each OpenSM of this machine with its config, for people: "process 12 with /a, process 13 with /b"; NULL: none,
+ * or out of memory. The caller frees it. */
+char *opensm_others(const struct ibqos_ctx *ctx);
+/* Whether a path that the process was given leads to the file that is at `path` for us: as opensm_sees(). */
+int opensm_means(const struct opensm_instance *instance, const char *given, const char *path);
 /*
  * Whether it sees at `path` the very file that is there for us, or is missing for us: 1, 0, or -errno
  * if that cannot be told. It does not in another mount namespace or root.

@@ -250,6 +250,7 @@ struct plan {
  * The policy must outlive the plan.
  */
 #define PLAN_ALLOW_DROP (1u << 0)  /* `unused_sls: drop` is accepted */
+#define PLAN_ALLOW_BOUNCE (1u << 2) /* a `max_op_vls` that takes links of adapters down is accepted */
 #define PLAN_TABLES_ONLY (1u << 1) /* OpenSM's files are neither read nor judged, and stay NULL: for a host without them */
 int plan_make(const struct policy *policy, const struct fabric *fabric, unsigned flags, struct finding_list *findings,
 	      struct plan **plan);

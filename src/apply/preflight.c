@@ -112,44 +112,6 @@ bool lock_files(struct transaction *t)
 	return false;
 }
 
-/*
- * An OpenSM in a container is found by its config, but may see another file where the rules are
- * written, and write its log elsewhere.
- */
-static bool same_files(struct transaction *t)
-{
-	struct finding *f;
-
-	if (t->sm.log && opensm_sees(&t->sm, t->sm.log) == 0) {
-		free(t->sm.log);
-		t->sm.log = NULL;
-	}
-	if (opensm_sees(&t->sm, t->rules.path) != 0)
-		return true;
-	f = finding_at(finding_add(t->findings, FINDING_APPLY_OTHER_ROOT), t->rules.path, 0, 0);
-	finding_set(&f->got, "OpenSM, process %d, sees another file of that name", (int)t->sm.pid);
-	return false;
-}
-
-static bool find_opensm(struct transaction *t)
-{
-	const char *config = t->conf.path;
-	int error = opensm_find(t->ctx, config, &t->sm);
-	struct finding *f;
-
-	if (error == 0)
-		return same_files(t);
-	f = finding_add(t->findings, error == -EMLINK ? FINDING_OPENSM_AMBIGUOUS : FINDING_OPENSM_NOT_RUNNING);
-	finding_at(f, config, 0, 0);
-	if (error == -ENOENT)
-		finding_set(&f->got, "an OpenSM runs, but with another config file or none");
-	else if (error == -ESRCH)
-		finding_set(&f->got, "no process named opensm");
-	else if (error != -EMLINK)
-		finding_set(&f->got, "%s", strerror(-error));
-	return false;
-}
-
 /* The state directory last: a refusal for another reason leaves no trace. */
 static bool prepare_history(struct transaction *t)
 {
@@ -191,7 +153,7 @@ bool preflight(struct transaction *t)
 		finding_set(&f->detail, "--allow-incomplete goes on all the same");
 		go = false;
 	}
-	go &= find_opensm(t);
+	go &= preflight_opensm(t);
 	go &= config_exists(t);
 	go &= writable(t, t->conf.path, t->conf.new.size);
 	go &= writable(t, t->rules.path, t->rules.new.size);

@@ -49,6 +49,11 @@ bool files_are_ours(struct transaction *t);
 /* Refusals, each a finding; nothing is written but, last of all, the state directory made. True when it may go on. */
 bool preflight(struct transaction *t);
 
+/* --- preflight_opensm.c --- */
+
+/* Finds the OpenSM whose files they are, and looks at its command line. As preflight(). */
+bool preflight_opensm(struct transaction *t);
+
 /* --- history.c --- */
 
 /* What a history folder keeps, read back; freed by history_clear(). */

@@ -9,13 +9,15 @@ struct apply_command {
 	unsigned plan_flags;
 };
 
-enum { KEY_ALLOW_DROP = 0x200, KEY_MAX_LAG };
+enum { KEY_ALLOW_DROP = 0x200, KEY_ALLOW_BOUNCE, KEY_MAX_LAG };
 
 static const struct argp_option own_options[] = {
 	APPLY_OPTIONS,
 	{"max-lag", KEY_MAX_LAG, "PERCENT", 0,
 	 "of the ports may still differ at the deadline without a roll back (default 1)", 0},
 	{"allow-drop", KEY_ALLOW_DROP, NULL, 0, "accept a policy that drops unused SLs", 0},
+	{"allow-link-bounce", KEY_ALLOW_BOUNCE, NULL, 0,
+	 "accept a max_op_vls in OpenSM's config that takes links of adapters down and up", 0},
 	{0},
 };
 
@@ -32,6 +34,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ALLOW_DROP:
 		o->plan_flags |= PLAN_ALLOW_DROP;
+		return 0;
+	case KEY_ALLOW_BOUNCE:
+		o->plan_flags |= PLAN_ALLOW_BOUNCE;
 		return 0;
 	default:
 		if (cmd_apply_option(key, arg, state, o->common.ctx, &o->apply) == 0)

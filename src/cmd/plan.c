@@ -12,10 +12,12 @@ struct plan_options {
 	bool explain;
 };
 
-enum { KEY_ALLOW_DROP = 0x200, KEY_EXPLAIN };
+enum { KEY_ALLOW_DROP = 0x200, KEY_ALLOW_BOUNCE, KEY_EXPLAIN };
 
 static const struct argp_option own_options[] = {
 	{"allow-drop", KEY_ALLOW_DROP, NULL, 0, "accept a policy that drops unused SLs", 0},
+	{"allow-link-bounce", KEY_ALLOW_BOUNCE, NULL, 0,
+	 "accept a max_op_vls in OpenSM's config that takes links of adapters down and up", 0},
 	{"explain", KEY_EXPLAIN, NULL, 0, "show what each class has on each kind of link, and how long it can wait", 0},
 	{0},
 };
@@ -30,6 +32,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ALLOW_DROP:
 		o->plan_flags |= PLAN_ALLOW_DROP;
+		return 0;
+	case KEY_ALLOW_BOUNCE:
+		o->plan_flags |= PLAN_ALLOW_BOUNCE;
 		return 0;
 	case KEY_EXPLAIN:
 		o->explain = true;

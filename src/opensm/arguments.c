@@ -12,6 +12,10 @@
 #define SHORT_WITH_VALUE "FciwOfdDglLstaumXRMUSPYZpnqkCGH"
 #define SHORT_ALONE "ezANWBIQvVhoryx"
 
+/* Of options without one: no letter that a short option has. */
+#define LETTER_SM_SL 7
+#define LETTER_NUE_VLS 15
+
 struct long_option {
 	const char *name;
 	bool value;
@@ -107,22 +111,52 @@ static const char *next_argument(struct reader *in)
 /* An option by its short letter; value NULL where it has none. */
 static void take_option(struct reader *in, char letter, const char *value)
 {
+	struct opensm_arguments *out = in->out;
+
 	if (letter == 'e')
-		in->out->erases_log = true;
-	if (value && letter == 'F')
-		in->out->config = value;
-	if (value && letter == 'f')
-		in->out->log = value;
+		out->erases_log = true;
+	if (letter == 'Q')
+		out->qos = true;
+	if (!value)
+		return;
+	switch (letter) {
+	case 'F':
+		out->config = value;
+		break;
+	case 'f':
+		out->log = value;
+		break;
+	case 'Y':
+		out->qos_policy = value;
+		break;
+	case 'R':
+		out->routing_engine = value;
+		break;
+	case LETTER_SM_SL:
+		out->sm_sl = value;
+		break;
+	case LETTER_NUE_VLS:
+		out->nue_vls = value;
+		break;
+	}
 }
 
 /* The letter of a long option, of those that matter here. */
 static char short_letter(const char *name)
 {
-	if (strcmp(name, "config") == 0)
-		return 'F';
-	if (strcmp(name, "log_file") == 0)
-		return 'f';
-	return strcmp(name, "erase_log_file") == 0 ? 'e' : '\0';
+	static const struct {
+		const char *name;
+		char letter;
+	} letters[] = {
+		{"config", 'F'},	  {"log_file", 'f'}, {"erase_log_file", 'e'},
+		{"qos", 'Q'},		  {"qos_policy_file", 'Y'}, {"routing_engine", 'R'},
+		{"sm_sl", LETTER_SM_SL}, {"nue_max_num_vls", LETTER_NUE_VLS},
+	};
+
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if (strcmp(name, letters[i].name) == 0)
+			return letters[i].letter;
+	return '\0';
 }
 
 /* The long option that `length` letters of a name mean: the very one, or the only one that starts so. */

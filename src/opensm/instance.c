@@ -231,6 +231,13 @@ static int process_log(const struct process *p, char **log)
 	return r == -ENOMEM ? r : 0;
 }
 
+/* A copy of what may be missing; false: out of memory. */
+static bool keep(char **member, const char *text)
+{
+	*member = text ? strdup(text) : NULL;
+	return *member || !text;
+}
+
 /*
  * Takes hold of the process: 0; -ESRCH if it ended meanwhile, also if its number went to another
  * one; -errno. A pidfd that was open when the start time still was the old one is the old one's.
@@ -249,8 +256,13 @@ static int process_hold(const struct process *p, unsigned long long start, struc
 	instance->pid = p->pid;
 	instance->config_given = p->arguments.config != NULL;
 	instance->erases_log = p->arguments.erases_log;
+	instance->qos = p->arguments.qos;
 	instance->config = process_absolute(p, p->arguments.config ? p->arguments.config : OPENSM_CONFIG);
-	return instance->config ? process_log(p, &instance->log) : -ENOMEM;
+	if (!instance->config || !keep(&instance->qos_policy, p->arguments.qos_policy) ||
+	    !keep(&instance->routing_engine, p->arguments.routing_engine) ||
+	    !keep(&instance->nue_vls, p->arguments.nue_vls) || !keep(&instance->sm_sl, p->arguments.sm_sl))
+		return -ENOMEM;
+	return process_log(p, &instance->log);
 }
 
 /*
@@ -272,14 +284,11 @@ static bool process_takes_hup(const struct process *p)
 	return takes;
 }
 
-/* Looks at one process. 1: it is the one, instance is filled in; 0: not; -errno. Counts those named opensm.
- */
-static int look(const struct ibqos_ctx *ctx, struct process *p, const char *config, unsigned *named,
-		struct opensm_instance *instance)
+/* An OpenSM whose command line can be seen: its start time, and arguments read; else 0. */
+static unsigned long long recognise(const struct ibqos_ctx *ctx, struct process *p)
 {
 	unsigned long long start = process_start(p);
 	size_t size;
-	int r;
 
 	if (start == 0 || !process_is_opensm(p))
 		return 0;
@@ -288,8 +297,21 @@ static int look(const struct ibqos_ctx *ctx, struct process *p, const char *conf
 		ctx_debug(ctx, "passed over opensm process %d: no command line", (int)p->pid);
 		return 0;
 	}
-	(*named)++;
 	opensm_arguments_read(p->cmdline, size, &p->arguments);
+	return start;
+}
+
+/* Looks at one process. 1: it is the one, instance is filled in; 0: not; -errno. Counts those named opensm.
+ */
+static int look(const struct ibqos_ctx *ctx, struct process *p, const char *config, unsigned *named,
+		struct opensm_instance *instance)
+{
+	unsigned long long start = recognise(ctx, p);
+	int r;
+
+	if (start == 0)
+		return 0;
+	(*named)++;
 	r = process_reads(ctx, p, config);
 	if (r != 1)
 		return r;
@@ -354,14 +376,53 @@ int opensm_find(const struct ibqos_ctx *ctx, const char *config, struct opensm_i
 	return opensm_find_in(ctx, "/proc", config, instance);
 }
 
-int opensm_sees(const struct opensm_instance *instance, const char *path)
+char *opensm_others_in(const struct ibqos_ctx *ctx, const char *proc)
+{
+	DIR *folder = opendir(proc);
+	const struct dirent *entry;
+	unsigned count = 0;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	while (folder && out && (entry = readdir(folder))) {
+		struct process p = {.proc = proc, .pid = pid_of(entry->d_name)};
+		char *config = NULL;
+
+		if (p.pid != 0 && recognise(ctx, &p) != 0) {
+			config = process_absolute(&p, p.arguments.config ? p.arguments.config : OPENSM_CONFIG);
+			fprintf(out, "%sprocess %d with %s%s", count++ ? ", " : "", (int)p.pid, config ? config : "?",
+				p.arguments.config ? "" : " (no -F)");
+		}
+		free(config);
+		free(p.cmdline);
+	}
+	if (folder)
+		closedir(folder);
+	if (out && text_stream_end(out, &text) == 0 && count > 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+char *opensm_others(const struct ibqos_ctx *ctx)
+{
+	return opensm_others_in(ctx, "/proc");
+}
+
+int opensm_means(const struct opensm_instance *instance, const char *given, const char *path)
 {
 	const struct process p = {.proc = "/proc", .pid = instance->pid};
-	char *view = process_view(&p, path);
+	char *view = process_view(&p, given);
 	int r = view ? same_file(view, path) : -ENOMEM;
 
 	free(view);
 	return r;
+}
+
+int opensm_sees(const struct opensm_instance *instance, const char *path)
+{
+	return opensm_means(instance, path, path);
 }
 
 void opensm_instance_clear(struct opensm_instance *instance)
@@ -370,6 +431,10 @@ void opensm_instance_clear(struct opensm_instance *instance)
 		close(instance->pidfd);
 	free(instance->config);
 	free(instance->log);
+	free(instance->qos_policy);
+	free(instance->routing_engine);
+	free(instance->nue_vls);
+	free(instance->sm_sl);
 	*instance = (struct opensm_instance){.pidfd = -1};
 }
 

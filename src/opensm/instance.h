@@ -13,6 +13,11 @@ struct opensm_arguments {
 	const char *config; /* -F, --config */
 	const char *log;    /* -f, --log_file */
 	bool erases_log;    /* -e, --erase_log_file */
+	bool qos;	    /* -Q, --qos */
+	const char *qos_policy;	    /* -Y, --qos_policy_file */
+	const char *routing_engine; /* -R, --routing_engine */
+	const char *nue_vls;	    /* --nue_max_num_vls */
+	const char *sm_sl;	    /* --sm_sl */
 };
 
 /*
@@ -24,5 +29,8 @@ void opensm_arguments_read(const char *cmdline, size_t size, struct opensm_argum
 /* opensm_find() in a /proc that stands at `proc`. */
 int opensm_find_in(const struct ibqos_ctx *ctx, const char *proc, const char *config,
 		   struct opensm_instance *instance);
+
+/* opensm_others() in a /proc that stands at `proc`. */
+char *opensm_others_in(const struct ibqos_ctx *ctx, const char *proc);
 
 #endif

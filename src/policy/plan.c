@@ -166,7 +166,7 @@ static int fill(const struct policy *policy, const struct fabric *fabric, unsign
 		if (!*refused && !(flags & PLAN_TABLES_ONLY))
 			plan_tell_small(policy, plan, findings);
 	}
-	return flags & PLAN_TABLES_ONLY ? 0 : plan_files(policy, fabric, plan, findings, refused);
+	return flags & PLAN_TABLES_ONLY ? 0 : plan_files(policy, fabric, flags, plan, findings, refused);
 }
 
 int plan_make(const struct policy *policy, const struct fabric *fabric, unsigned flags,

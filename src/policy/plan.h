@@ -42,10 +42,17 @@ int plan_exact(const struct policy *policy, unsigned flags, struct plan *plan, s
 
 /*
  * OpenSM's files: reads the old ones, writes the new ones' text. Refuses (*refused) a routing
- * engine that owns the SLs, and a qos-policy file that OpenSM does not read.
+ * engine that owns the SLs, a qos-policy file that OpenSM does not read, and a `max_op_vls` that takes
+ * links down.
  */
-int plan_files(const struct policy *policy, const struct fabric *fabric, struct plan *plan,
+int plan_files(const struct policy *policy, const struct fabric *fabric, unsigned flags, struct plan *plan,
 	       struct finding_list *findings, bool *refused);
+
+/*
+ * Ports of adapters whose OperationalVLs OpenSM would change with this `max_op_vls`, by a link that goes
+ * down and up (osm_lid_mgr.c:977-1003); *first is one of them.
+ */
+uint32_t plan_bounced(const struct fabric *fabric, unsigned max_op_vls, uint32_t *first);
 
 /* The text of the qos-policy file, its groups resolved in the fabric; what is odd about them as findings. */
 int plan_rules(const struct policy *policy, const struct fabric *fabric, struct plan *plan,

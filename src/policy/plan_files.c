@@ -65,9 +65,12 @@ static void check_sm_sl(const struct plan *plan, const struct opensm_conf *conf,
 {
 	const char *value = opensm_conf_get(conf, "sm_sl");
 	unsigned long sl = value ? strtoul(value, NULL, 0) : 0;
+	bool dropped = false;
 	struct finding *f;
 
-	if (sl >= QOS_SLS || plan->config.of[QOS_PORT_CA].sl2vl.vl[sl] != QOS_VL_DROP)
+	for (int type = 0; sl < QOS_SLS && type < QOS_PORT_TYPES; type++)
+		dropped |= type != QOS_PORT_RTR && plan->config.of[type].sl2vl.vl[sl] == QOS_VL_DROP;
+	if (!dropped)
 		return;
 	f = finding_add(findings, FINDING_POLICY_DROP);
 	finding_at(f, plan->conf_path, opensm_conf_line(conf, "sm_sl"), 0);
@@ -76,6 +79,37 @@ static void check_sm_sl(const struct plan *plan, const struct opensm_conf *conf,
 	finding_set(&f->got, "%s", value ? value : "0");
 	finding_set(&f->detail, "packets between the SM and its clients would be dropped");
 	*refused = true;
+}
+
+/*
+ * A reload reads the whole file, so that somebody's edit of this key comes into force with the policy. A
+ * file without the key changes nothing: what OpenSM has it at stays (osm_subnet.c:2295).
+ */
+static void check_bounce(const struct plan *plan, const struct fabric *fabric, const struct opensm_conf *conf,
+			 unsigned flags, struct finding_list *findings, bool *refused)
+{
+	const char *value = opensm_conf_get(conf, "max_op_vls");
+	unsigned long code = value ? strtoul(value, NULL, 0) : 0;
+	char name[FABRIC_TEXT];
+	uint32_t count, first;
+	struct finding *f;
+
+	if (code < 1 || code > 5) /* not set, or lint tells */
+		return;
+	count = plan_bounced(fabric, (unsigned)code, &first);
+	if (count == 0)
+		return;
+	f = finding_at(finding_add(findings, FINDING_PLAN_LINK_BOUNCE), plan->conf_path,
+		       opensm_conf_line(conf, "max_op_vls"), 0);
+	finding_set(&f->what, "max_op_vls");
+	finding_set(&f->wanted, "%u, as %s runs now", fabric_port_oper_vls(&fabric->ports[first]),
+		    fabric_port_text(fabric, first, name, sizeof(name)));
+	finding_set(&f->got, "%s", value);
+	finding_set(&f->detail, "%u adapter %s", count, count == 1 ? "port" : "ports");
+	if (flags & PLAN_ALLOW_BOUNCE)
+		f->severity = FINDING_WARNING;
+	else
+		*refused = true;
 }
 
 /*
@@ -129,7 +163,7 @@ static int check_mixture(const struct policy *policy, const struct fabric *fabri
 	return ret || !enabled ? ret : plan_mixture(policy, fabric, &old, plan, findings);
 }
 
-int plan_files(const struct policy *policy, const struct fabric *fabric, struct plan *plan,
+int plan_files(const struct policy *policy, const struct fabric *fabric, unsigned flags, struct plan *plan,
 	       struct finding_list *findings, bool *refused)
 {
 	struct opensm_conf *conf = NULL;
@@ -150,6 +184,7 @@ int plan_files(const struct policy *policy, const struct fabric *fabric, struct 
 	if (ret)
 		goto out;
 	check_sm_sl(plan, conf, findings, refused);
+	check_bounce(plan, fabric, conf, flags, findings, refused);
 	ret = choose_rules(policy, conf, plan, findings, refused);
 	if (ret || *refused)
 		goto out;

@@ -205,6 +205,45 @@ bool plan_check_expected_vls(const struct policy *policy, const struct fabric *f
 	return check.blame.count == 0;
 }
 
+/* --- links that a reload takes down --- */
+
+struct bounce {
+	const struct fabric *fabric;
+	unsigned max; /* a code */
+	uint32_t count, first;
+};
+
+/* As osm_physp_calc_link_op_vls() has it, of ports that are no switch's. */
+static void count_bounce(void *arg, uint32_t port, bool special)
+{
+	struct bounce *b = arg;
+	const struct fabric_port *p = &b->fabric->ports[port], *peer;
+	unsigned code, other;
+
+	(void)special; /* they go down like any other */
+	if (p->peer == FABRIC_NONE || fabric_port_node(b->fabric, port)->type == FABRIC_SWITCH)
+		return;
+	peer = &b->fabric->ports[p->peer];
+	code = fabric_port_vl_cap(p);
+	if (!peer->known || fabric_port_oper_vls(p) == 0)
+		return;
+	other = fabric_port_vl_cap(peer);
+	code = other < code ? other : code;
+	code = code == 0 ? 1 : code;
+	code = code > b->max ? b->max : code;
+	if (code != fabric_port_oper_vls(p) && b->count++ == 0)
+		b->first = port;
+}
+
+uint32_t plan_bounced(const struct fabric *fabric, unsigned max_op_vls, uint32_t *first)
+{
+	struct bounce b = {.fabric = fabric, .max = max_op_vls, .first = FABRIC_NONE};
+
+	each_port(fabric, count_bounce, &b);
+	*first = b.first;
+	return b.count;
+}
+
 /* --- too small tables --- */
 
 struct cap_check {

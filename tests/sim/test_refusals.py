@@ -87,6 +87,53 @@ def test_routing_engine_that_owns_the_sls(up):
     refused(f, sm, policy.write(f, sm), "plan-routing-owns-sl", 2)
 
 
+def test_routing_engine_on_the_command_line(up):
+    """No file shows it, and it goes before the config: updn is the one that routes, lash would be the next."""
+    f, sm = up(args=["-R", "updn,lash"], **SMALL)
+    r = refused(f, sm, policy.write(f, sm), "plan-routing-owns-sl", 2)
+    found = policy.codes(r)["plan-routing-owns-sl"][0]
+    assert (found["file"], found["what"], found["got"]) == (sm.config, f"option -R of OpenSM, process {sm.pid}", "lash")
+
+
+def test_qos_policy_file_on_the_command_line(up):
+    f, sm = up(args=["-Y", "/nowhere/qos-policy.conf"], **SMALL)
+    found = policy.codes(refused(f, sm, policy.write(f, sm), "plan-policy-file", 2))["plan-policy-file"][0]
+    assert (found["wanted"], found["got"]) == (sm.policy, "/nowhere/qos-policy.conf")
+    # the same file by another name is no fault
+    f, sm = up(args=["-Y", "qos-policy.conf"], **SMALL)
+    r = f.ibqos("apply", policy.write(f, sm), "--format", "json", "--state-dir", f.path("state")).ok()
+    assert "plan-policy-file" not in policy.codes(r)
+
+
+def test_qos_on_the_command_line(up):
+    f, sm = up(args=["-Q"], **SMALL)
+    r = f.ibqos("apply", policy.write(f, sm), "--format", "json", "--state-dir", f.path("state")).ok(1)
+    found = policy.codes(r)["opensm-qos-option"][0]
+    line = open(sm.config, encoding="ascii").read().splitlines()[found["line"] - 1]
+    assert found["file"] == sm.config and line.startswith("qos ") and found["got"] == "FALSE"
+
+
+def test_edited_max_op_vls_would_take_links_down(up):
+    f, sm = up(**SMALL)
+    path = policy.write(f, sm)
+    sm.write_config(max_op_vls="2")
+    found = policy.codes(refused(f, sm, path, "plan-link-bounce", 2))["plan-link-bounce"][0]
+    line = open(sm.config, encoding="ascii").read().splitlines()[found["line"] - 1]
+    assert (line, found["got"], found["detail"]) == ("max_op_vls 2", "2", "5 adapter ports")
+    assert policy.codes(f.ibqos("plan", path, "--allow-link-bounce", "--format", "json").ok(1))["plan-link-bounce"]
+
+
+def test_opensm_with_another_config_is_named(up):
+    f, sm = up(**SMALL)
+    path = f.path("other.yaml")
+    with open(path, "w", encoding="ascii") as p:
+        p.write(policy.text(sm).replace(sm.config, f.path("other.conf")))
+    with open(f.path("other.conf"), "w", encoding="ascii") as c:
+        c.write(open(sm.config, encoding="ascii").read())
+    found = policy.codes(f.ibqos("apply", path, "--format", "json", "--state-dir", f.path("state")).ok(3))
+    assert f"process {sm.pid} with {sm.config}" in found["opensm-not-running"][0]["detail"]
+
+
 def test_part_of_the_fabric_is_silent(up):
     f, sm = up(**SMALL)
     path = policy.write(f, sm)

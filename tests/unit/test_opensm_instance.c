@@ -94,6 +94,53 @@ static void test_arguments(void **state)
 	}
 }
 
+/* Options that go before the config; NULL: not there. */
+static const struct {
+	const char *arguments, *routing, *rules, *sm_sl, *nue;
+	bool qos;
+} options[] = {
+	{"", NULL, NULL, NULL, NULL, false},
+	{"-Q", NULL, NULL, NULL, NULL, true},
+	{"--qos", NULL, NULL, NULL, NULL, true},
+	{"-BQR|dfsssp", "dfsssp", NULL, NULL, NULL, true},
+	{"-Rdfsssp", "dfsssp", NULL, NULL, NULL, false},
+	{"--routing_engine=updn,lash", "updn,lash", NULL, NULL, NULL, false},
+	{"-routing|lash", "lash", NULL, NULL, NULL, false},
+	{"-R|minhop|-R|lash", "lash", NULL, NULL, NULL, false},
+	{"-Y|/y", NULL, "/y", NULL, NULL, false},
+	{"--qos_policy_file|y", NULL, "y", NULL, NULL, false},
+	{"--qos_p=y", NULL, "y", NULL, NULL, false},
+	{"--sm_sl|3", NULL, NULL, "3", NULL, false},
+	{"-sm_sl=3", NULL, NULL, "3", NULL, false},
+	{"--nue_max_num_vls=8|-R|nue", "nue", NULL, NULL, "8", false},
+	{"-f|-Q|-g|-R|-F|-Y", NULL, NULL, NULL, NULL, false}, /* values of others */
+};
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static void test_options(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+		struct opensm_arguments got;
+		char text[256];
+		size_t size = (size_t)snprintf(text, sizeof(text), "opensm%s%s", *options[i].arguments ? "|" : "",
+					       options[i].arguments) + 1;
+
+		for (char *c = text; *c; c++)
+			if (*c == '|')
+				*c = '\0';
+		opensm_arguments_read(text, size, &got);
+		if (!same_text(got.routing_engine, options[i].routing) || !same_text(got.qos_policy, options[i].rules) ||
+		    !same_text(got.sm_sl, options[i].sm_sl) || !same_text(got.nue_vls, options[i].nue) ||
+		    got.qos != options[i].qos)
+			fail_msg("'%s'", options[i].arguments);
+	}
+}
+
 /* --- the search --- */
 
 struct rig {
@@ -300,6 +347,56 @@ static void test_none(void **state)
 	assert_int_equal(opensm_find_in(&rig->ctx, "/nonexistent", "/x", &instance), -ENOENT);
 }
 
+/* Those that run with other files are told by number and file, for people. */
+static void test_others(void **state)
+{
+	struct rig *rig = *state;
+	char arguments[256], wanted[512], other[512], *text;
+	pid_t first, second;
+
+	assert_null(opensm_others_in(&rig->ctx, rig->proc));
+	assert_null(opensm_others_in(&rig->ctx, "/nonexistent"));
+	first = spawn(rig);
+	add(rig, first, "opensm", "/usr/sbin/opensm", "opensm|-B");
+	add(rig, spawn(rig), "opensm", "/bin/dash", "sh|opensm|-F|/x");
+	text = opensm_others_in(&rig->ctx, rig->proc);
+	snprintf(wanted, sizeof(wanted), "process %d with /etc/opensm/opensm.conf (no -F)", (int)first);
+	assert_string_equal(text, wanted);
+	free(text);
+	second = spawn(rig);
+	snprintf(arguments, sizeof(arguments), "opensm|-F|../etc/b.conf|-Q");
+	add(rig, second, "opensm", "/usr/sbin/opensm", arguments);
+	text = opensm_others_in(&rig->ctx, rig->proc);
+	snprintf(other, sizeof(other), "process %d with %s/run/../etc/b.conf", (int)second, rig->root);
+	assert_non_null(strstr(text, wanted));
+	assert_non_null(strstr(text, other));
+	assert_non_null(strstr(text, ", process "));
+	free(text);
+}
+
+/* What the command line says is kept with the process, and its paths are its own. */
+static void test_kept(void **state)
+{
+	struct rig *rig = *state;
+	struct opensm_instance instance;
+	char arguments[256];
+	pid_t pid = spawn(rig);
+
+	snprintf(arguments, sizeof(arguments), "opensm|-QF|%s/etc/a.conf|-Y|y.conf|-R|updn,lash|--sm_sl|7|--nue_max|2",
+		 rig->root);
+	add(rig, pid, "opensm", "/usr/sbin/opensm", arguments);
+	assert_int_equal(find(rig, "etc/a.conf", &instance), 0);
+	assert_true(instance.qos);
+	assert_string_equal(instance.qos_policy, "y.conf");
+	assert_string_equal(instance.routing_engine, "updn,lash");
+	assert_string_equal(instance.sm_sl, "7");
+	assert_string_equal(instance.nue_vls, "2");
+	assert_int_equal(opensm_means(&instance, rig_path(rig, "etc/a.conf"), rig_path(rig, "etc/a.conf")), 1);
+	opensm_instance_clear(&instance);
+	assert_null(instance.qos_policy);
+	assert_null(instance.routing_engine);
+}
+
 static void test_two(void **state)
 {
 	struct rig *rig = *state;
@@ -406,10 +503,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_options),
 		cmocka_unit_test_setup_teardown(test_found_and_reloaded, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_just_started, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sees, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_root, setup, teardown),

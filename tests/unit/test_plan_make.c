@@ -599,6 +599,48 @@ static void test_routing_engines(void **state)
 	expect_engine(r, "#routing_engine lash", false);
 }
 
+/* max_op_vls as somebody has edited it: what the reload would do to links that run 8 VLs, code 4. */
+static void test_links_that_would_bounce(void **state)
+{
+	static const struct {
+		const char *line;
+		bool refused;
+	} cases[] = {
+		{"max_op_vls 4", false}, {"max_op_vls 5", false}, /* the caps of 8 VLs decide */
+		{"max_op_vls 3", true},	 {"max_op_vls 1", true},
+		{"#max_op_vls 1", false}, {"max_op_vls 0", false}, {"max_op_vls 9", false},
+	};
+	struct rig *r = *state;
+
+	add_usual(r);
+	assert_int_equal(fabric_finish(r->fabric), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (unsigned flags = 0; flags <= PLAN_ALLOW_BOUNCE; flags += PLAN_ALLOW_BOUNCE) {
+			char text[256];
+
+			snprintf(text, sizeof(text), "qos FALSE\n%s\nqos_policy_file %s\n", cases[i].line, r->rules);
+			write_file(r->conf, text);
+			assert_int_equal(plan_make(&r->policy, r->fabric, flags, &r->findings, &r->plan), 0);
+			if ((r->plan != NULL) != (!cases[i].refused || flags))
+				fail_msg("'%s' is %s", cases[i].line, r->plan ? "taken" : "refused");
+			assert_int_equal(finding_count_code(&r->findings, FINDING_PLAN_LINK_BOUNCE), cases[i].refused);
+			if (cases[i].refused) {
+				const struct finding *f = only(r, FINDING_PLAN_LINK_BOUNCE);
+
+				assert_string_equal(f->file, r->conf);
+				assert_int_equal(f->line, 2);
+				assert_int_equal(f->severity, flags ? FINDING_WARNING : FINDING_CRITICAL);
+				assert_string_equal(f->wanted, "4, as gpu-1[1] runs now");
+				assert_string_equal(f->got, cases[i].line + strlen("max_op_vls "));
+				assert_string_equal(f->detail, "2 adapter ports"); /* not the link between switches */
+			}
+			plan_free(r->plan);
+			r->plan = NULL;
+			finding_list_clear(&r->findings);
+		}
+	}
+}
+
 static void test_rules_file(void **state)
 {
 	struct rig *r = *state;
@@ -965,6 +1007,7 @@ int main(void)
 		T(test_share_missed),
 		T(test_priority),
 		T(test_routing_engines),
+		T(test_links_that_would_bounce),
 		T(test_rules_file),
 		T(test_drop),
 		T(test_level_names),
