@@ -13,6 +13,7 @@
 #include "conf_lint.h"
 
 #define SHOWN 64
+#define BOM "\xef\xbb\xbf"
 
 struct finding *lint_tell(struct lint *l, enum finding_code code, const struct conf_line *line)
 {
@@ -48,6 +49,8 @@ static void unknown_key(struct lint *l, const struct conf_line *line)
 		finding_set(&f->what, "carriage return");
 		finding_set(&f->detail, "an empty line that ends with CRLF; it does no harm");
 		f->severity = FINDING_NOTE;
+	} else if (strncmp(line->key, BOM, strlen(BOM)) == 0) {
+		finding_set(&f->detail, "a byte order mark stands before it, which OpenSM takes for a part of it");
 	} else if (meant && line->key[length]) {
 		finding_set(&f->detail, "OpenSM wants a blank between key and value: %s VALUE", meant->name);
 	} else if (meant) {

@@ -180,6 +180,15 @@ static void check_unused(struct lint *l)
 	}
 }
 
+/* Of a refused table it keeps what the reply holds, and sends it no more (osm_slvl_map_rcv.c:95). */
+static void check_hidden(struct lint *l)
+{
+	struct conf_line line;
+
+	if (conf_line_of(l->conf, "suppress_sl2vl_mad_status_errors", &line) && strcmp(line.value, "TRUE") == 0)
+		lint_tell(l, FINDING_OPENSM_ERRORS_HIDDEN, &line);
+}
+
 int lint_tables(struct lint *l)
 {
 	struct qos_config config;
@@ -203,5 +212,6 @@ int lint_tables(struct lint *l)
 		check_unlimited(l, type, tables);
 	}
 	check_sw0(l, &config);
+	check_hidden(l);
 	return 0;
 }

@@ -114,6 +114,34 @@ int live_convert(const struct ibqos_ctx *ctx, const struct ibnd_fabric *found, s
 	return 0;
 }
 
+/* A file with NULs is of another encoding, or damaged: lines that have one become empty, and are told. */
+static void drop_nul_lines(const char *file, char *text, size_t size, struct finding_list *findings)
+{
+	unsigned line = 1, first = 0, count = 0;
+	size_t column = 0;
+
+	for (size_t start = 0, end; start < size; start = end + 1, line++) {
+		const char *newline = memchr(text + start, '\n', size - start), *nul;
+
+		end = newline ? (size_t)(newline - text) : size;
+		nul = memchr(text + start, '\0', end - start);
+		if (!nul)
+			continue;
+		if (count++ == 0) {
+			first = line;
+			column = (size_t)(nul - text) - start;
+		}
+		memset(text + start, ' ', end - start);
+	}
+	if (count > 0) {
+		struct finding *f = finding_at(finding_add(findings, FINDING_NAME_MAP_BAD), file, first,
+					       (unsigned)column + 1);
+
+		finding_set(&f->got, "a NUL byte");
+		finding_set(&f->detail, "%u %s passed over", count, count == 1 ? "line is" : "lines are");
+	}
+}
+
 int live_name_nodes(struct fabric *fabric, const char *path, struct finding_list *findings)
 {
 	const char *file = path ? path : LIVE_NODE_NAME_MAP;
@@ -130,6 +158,7 @@ int live_name_nodes(struct fabric *fabric, const char *path, struct finding_list
 		finding_set(&f->got, "%s", strerror(-error));
 		return 0;
 	}
+	drop_nul_lines(file, text, size, findings);
 	error = fabric_name_nodes(fabric, file, text, findings);
 	free(text);
 	return error;

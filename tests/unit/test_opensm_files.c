@@ -171,6 +171,7 @@ static void test_traps(void **state)
 		 FINDING_OPENSM_RULES_UNSAFE, 15, 12},
 		{LEVELS "port-groups\nport-group\nname: g\nport-name: sw/P300\nend-port-group\nend-port-groups\n",
 		 FINDING_OPENSM_RULES_UNSAFE, 15, 12},
+		{LEVELS "qos-ulps\nsdp: 1\nend-qos-ulps\n", FINDING_OPENSM_ULPS_STAY, 13, 1},
 		{LEVELS "qos-ulps\nipoib: 1\nend-qos-ulps\n", FINDING_OPENSM_RULES_RISK, 13, 1},
 		{LEVELS "qos-ulps\nany, source-target-port-guid 1: 1\nend-qos-ulps\n", FINDING_OPENSM_BOTH_ENDS, 13, 1},
 		{LEVELS "qos-setup\nend-qos-setup\n", FINDING_OPENSM_KEY_UNUSED, 13, 1},
@@ -263,6 +264,19 @@ static void test_partitions(void **state)
 	finding_list_clear(&findings);
 }
 
+/* An SL above 15 is left out, and OpenSM says so only if it is verbose. */
+static void test_partitions_sl(void **state)
+{
+	struct finding_list findings = {0};
+	struct opensm_partitions *partitions = read_partitions("A=2, sl=16 : ALL;\n", &findings);
+
+	(void)state;
+	assert_non_null(partitions);
+	assert_place(find(&findings, FINDING_OPENSM_VALUE_IGNORED), 1, 6);
+	opensm_partitions_free(partitions);
+	finding_list_clear(&findings);
+}
+
 static void test_partitions_refused_at(void **state)
 {
 	static const struct {
@@ -327,6 +341,7 @@ static void test_conf(void **state)
 		{"lmc 010\n", FINDING_OPENSM_VALUE_DOUBTFUL, 1, 5, "010"},
 		{"lmc 3x\n", FINDING_OPENSM_VALUE_IGNORED, 1, 5, "3x"},
 		{"lmc 256\n", FINDING_OPENSM_VALUE_IGNORED, 1, 5, "256"},
+		{"sm_sl 16\n", FINDING_OPENSM_VALUE_RANGE, 1, 7, "16"},
 		{"max_op_vls 15\n", FINDING_OPENSM_VALUE_RANGE, 1, 12, "15"},
 		{"max_op_vls 0\n", FINDING_OPENSM_VALUE_RANGE, 1, 12, "0"},
 		{"max_op_vls 7\nmax_op_vls x\n", FINDING_OPENSM_VALUE_RANGE, 1, 12, "7"},
@@ -339,6 +354,8 @@ static void test_conf(void **state)
 		{"qos TRUE\nsm_sl 1\nqos_ca_sl2vl 0,15,2,3,4,5,6,7,8,9,10,11,12,13,14,7\n", FINDING_OPENSM_SL_DROPPED, 3, 14,
 		 "SL 1, of sm_sl"},
 		{"qos TRUE\nqos_vlarb_high 0:0\nqos_vlarb_low 0:1\n", FINDING_OPENSM_VL_STARVED, 3, 15, "VL 1 on ports of kind ca"},
+		{"qos TRUE\nsuppress_sl2vl_mad_status_errors TRUE\n", FINDING_OPENSM_ERRORS_HIDDEN, 2, 34, NULL},
+		{"\xef\xbb\xbfqos TRUE\n", FINDING_OPENSM_KEY_UNKNOWN, 1, 1, NULL},
 		{"qos TRUE\nqos_high_limit 255\n", FINDING_OPENSM_HIGH_UNLIMITED, 2, 16, "255"},
 		{"qos TRUE\nqos_swe_sl2vl 0,0,2,3,4,5,6,7,8,9,10,11,12,13,14,7\n", FINDING_OPENSM_SW0_DIFFERS, 0, 0, NULL},
 		{"qos TRUE\nqos_vlarb_low 0:1,1:1,2:1,3:1,4:1,5:1,6:1,7:1,8:1,9:1,10:1,11:1,12:1,13:1,14:1,0:1,0:1,0:1,0:1,0:1,0:1,"
@@ -362,6 +379,23 @@ static void test_conf(void **state)
 	}
 }
 
+/* OpenSM reads 1022 bytes at a time: what is behind them is a line of its own to it. */
+static void test_conf_long_line(void **state)
+{
+	struct finding_list findings = {0};
+	char text[1200] = "qos TRUE\nlog_prefix ";
+	const struct finding *f;
+
+	(void)state;
+	memset(text + strlen(text), 'x', 1100);
+	strcat(text, "\n");
+	lint(text, &findings);
+	f = find(&findings, FINDING_OPENSM_LINE_LONG);
+	assert_int_equal(f->line, 2);
+	assert_int_equal(f->column, 12);
+	finding_list_clear(&findings);
+}
+
 /* A sound file has no finding: OpenSM's own defaults starve nobody on links of 15 VLs. */
 static void test_conf_sound(void **state)
 {
@@ -380,8 +414,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused_at), cmocka_unit_test(test_values),
 		cmocka_unit_test(test_traps),	   cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_partitions), cmocka_unit_test(test_partitions_refused_at),
+		cmocka_unit_test(test_partitions), cmocka_unit_test(test_partitions_sl), cmocka_unit_test(test_partitions_refused_at),
 		cmocka_unit_test(test_reads_on),   cmocka_unit_test(test_conf),
+		cmocka_unit_test(test_conf_long_line),
 		cmocka_unit_test(test_conf_sound),
 	};
 

@@ -641,6 +641,31 @@ static void test_links_that_would_bounce(void **state)
 	}
 }
 
+/* Exact tables in which a class's VL has no weight. */
+static void test_exact_tables_that_starve(void **state)
+{
+	struct rig *r = *state;
+	const struct finding *f;
+
+	add_usual(r);
+	r->policy.tables.given = true;
+	for (int type = 0; type < QOS_PORT_TYPES; type++) {
+		struct qos_tables *tables = &r->policy.tables.config.of[type];
+
+		assert_true(qos_sl2vl_parse("0,1,2,0,0,0,0,0,0,0,0,0,0,0,0,0", &tables->sl2vl));
+		assert_true(qos_vlarb_parse("0:0", &tables->high));
+		assert_true(qos_vlarb_parse("0:10,1:70,2:0", &tables->low));
+	}
+	make(r, false);
+	assert_non_null(r->plan);
+	f = only(r, FINDING_PLAN_TABLES_STARVE);
+	assert_string_equal(f->what, "class 'storage'");
+	assert_string_equal(f->file, "p.yaml");
+	assert_int_equal(f->line, 11);
+	assert_int_equal(f->column, 5);
+	assert_string_equal(f->got, "0.0 %");
+}
+
 static void test_rules_file(void **state)
 {
 	struct rig *r = *state;
@@ -1008,6 +1033,7 @@ int main(void)
 		T(test_priority),
 		T(test_routing_engines),
 		T(test_links_that_would_bounce),
+		T(test_exact_tables_that_starve),
 		T(test_rules_file),
 		T(test_drop),
 		T(test_level_names),

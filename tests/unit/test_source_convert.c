@@ -259,6 +259,49 @@ static void name_map_file(void **state)
 	close(fd);
 }
 
+/* What is behind a NUL is read all the same, but for its line. */
+static void name_map_nul(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t size;
+		unsigned line, column;
+		const char *first, *second, *detail;
+	} maps[] = {
+		{"0x10 \"one\"\n0x20 \"t\0o\"\n", 22, 2, 8, "one", "b", "1 line is passed over"},
+		{"# \0\n0x10 \"one\"\n0x20 \"two\"", 25, 1, 3, "one", "two", "1 line is passed over"},
+		{"\0\n\0\n0x20 \"two\"\n\0", 16, 1, 1, "a", "two", "3 lines are passed over"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+		char path[] = "/tmp/test_source_convert.XXXXXX";
+		int fd = mkstemp(path);
+		struct fabric *f = fabric_new("");
+		struct finding_list findings = {0};
+
+		assert_true(fd >= 0);
+		assert_int_equal(write(fd, maps[i].text, maps[i].size), maps[i].size);
+		close(fd);
+		image_add_host(f, "a", 0x10, 1);
+		image_add_host(f, "b", 0x20, 2);
+		assert_int_equal(fabric_finish(f), 0);
+		assert_int_equal(live_name_nodes(f, path, &findings), 0);
+		unlink(path);
+		assert_int_equal(findings.count, 1);
+		assert_int_equal(findings.items[0].code, FINDING_NAME_MAP_BAD);
+		assert_string_equal(findings.items[0].file, path);
+		assert_int_equal(findings.items[0].line, maps[i].line);
+		assert_int_equal(findings.items[0].column, maps[i].column);
+		assert_string_equal(findings.items[0].got, "a NUL byte");
+		assert_string_equal(findings.items[0].detail, maps[i].detail);
+		assert_string_equal(f->nodes[fabric_find_node(f, 0x10)].name, maps[i].first);
+		assert_string_equal(f->nodes[fabric_find_node(f, 0x20)].name, maps[i].second);
+		finding_list_clear(&findings);
+		fabric_free(f);
+	}
+}
+
 static void expect_fault(const char *device, int port, const struct mad_port_info *info, int error,
 			 const char *wanted)
 {
@@ -294,6 +337,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unusable_nodes, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_answered, setup, teardown),
 		cmocka_unit_test(name_map_file),
+		cmocka_unit_test(name_map_nul),
 		cmocka_unit_test(port_faults),
 	};
 
