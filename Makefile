@@ -18,6 +18,8 @@ MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share/ibqos
 MODE ?= release
 OUT ?= build/$(MODE)
+# One spelling, or the dependencies that one call noted mean nothing to the next one.
+override OUT := $(abspath $(OUT))
 PYTHON ?= /usr/bin/python3
 PKG_CONFIG ?= pkg-config
 Q := $(if $(V),,@)
