@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# make check-extra: what make check leaves out. Another compiler, the debug build, all tests but the kit's
-# own under address, leak and undefined behaviour sanitizers, fuzzing for some seconds, valgrind, static
-# analysis, scripts, man pages. Why each check is on and what is off: docs/testing.md, "Analysis".
+# make check-extra: what make check leaves out. Another compiler, the debug build, tests under address, leak
+# and undefined behaviour sanitizers, fuzzing for some seconds, static analysis, scripts, man pages. With
+# EXTRA_ALL=1, as make check-long does, also all simulated tests and chaos under sanitizers, and valgrind.
+# Why each check is on and what is off: docs/testing.md, "Analysis".
 set -u
 self=$(realpath "$0")
 cd "$(dirname "$self")/.." || exit 1
@@ -26,25 +27,31 @@ export IBQOS_BIN=$out/san/ibqos IBQOS_OVERLAY=$out/san/tests/overlay.so
 echo "under sanitizers:"
 unit_tests "$out/san/tests"
 pytest_suite "command line (tests/cli)" tests/cli
-pytest_suite "simulated fabrics (tests/sim)" tests/sim --ignore tests/sim/test_kit.py
-step "chaos, 30 s" scripts/chaos.sh 1 30
+if [ -n "${EXTRA_ALL:-}" ]; then
+	pytest_suite "simulated fabrics (tests/sim)" tests/sim --ignore tests/sim/test_kit.py
+	step "chaos, 30 s" scripts/chaos.sh 1 30
+else
+	JOBS=2 pytest_suite "simulated fabrics, some" tests/sim/test_main_path.py tests/sim/test_audit.py tests/sim/test_sm.py
+fi
 unset ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS IBQOS_BIN IBQOS_OVERLAY
 
 echo "hostile input:"
 step "fuzzers" make "$jobs" OUT="$out" W=-Werror fuzz-build
 counted scripts/fuzz.sh "$out/fuzz" "${FUZZ_SECONDS:-5}"
 
-# valgrind 3.19 has no pidfd_open(), which test_opensm_instance, test_sm and apply need; its own memory makes
-# test_report_stream's measurement void. All of these run under the sanitizers above.
-echo "under valgrind:"
-memcheck="valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect"
-memcheck+=" --suppressions=$PWD/tests/tools/valgrind.supp"
-IBQOS_CASES=0.1 UNIT_UNDER=$memcheck UNIT_SKIP="test_opensm_instance test_report_stream" unit_tests "$out/debug/tests"
-printf '#!/bin/sh\nexec %s %s "$@"\n' "$memcheck" "$out/debug/ibqos" >"$out/debug/ibqos.memcheck"
-chmod +x "$out/debug/ibqos.memcheck"
-IBQOS_BIN=$out/debug/ibqos.memcheck IBQOS_OVERLAY=$out/debug/tests/overlay.so \
-	pytest_suite "simulated fabrics, some" tests/sim/test_audit.py \
-	tests/sim/test_faults_devices.py::test_vlarb_set_that_a_device_refused
+if [ -n "${EXTRA_ALL:-}" ]; then
+	# valgrind 3.19 has no pidfd_open(), which test_opensm_instance, test_sm and apply need; its own memory makes
+	# test_report_stream's measurement void. All of these run under the sanitizers above.
+	echo "under valgrind:"
+	memcheck="valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect"
+	memcheck+=" --suppressions=$PWD/tests/tools/valgrind.supp"
+	IBQOS_CASES=0.1 UNIT_TIMEOUT=1800 UNIT_UNDER=$memcheck UNIT_SKIP="test_opensm_instance test_report_stream" unit_tests "$out/debug/tests"
+	printf '#!/bin/sh\nexec %s %s "$@"\n' "$memcheck" "$out/debug/ibqos" >"$out/debug/ibqos.memcheck"
+	chmod +x "$out/debug/ibqos.memcheck"
+	IBQOS_BIN=$out/debug/ibqos.memcheck IBQOS_OVERLAY=$out/debug/tests/overlay.so \
+		pytest_suite "simulated fabrics, some" tests/sim/test_audit.py \
+		tests/sim/test_faults_devices.py::test_vlarb_set_that_a_device_refused
+fi
 
 echo "analysis:"
 gcc_analyzer() {

@@ -20,6 +20,7 @@ if [ $failed -ne 0 ]; then
 	total
 	exit 1
 fi
+EXTRA_ALL=1 OUT=$out/extra counted scripts/check-extra.sh
 echo "property tests, ${IBQOS_CASES:=30} times their cases:"
 export IBQOS_CASES
 UNIT_TIMEOUT=7200 unit_tests "$out/tests"

@@ -110,29 +110,50 @@ unit_tests() {
 	summary "unit tests ($programs programs)" $((SECONDS - begin)) $sum_ok $sum_bad $sum_skipped
 }
 
-# pytest_suite NAME ARGUMENTS...: counts from JUnit's record; a suite that ran no test counts as failed.
-pytest_suite() {
-	local name=$1 begin=$SECONDS xml code counts
-	shift
-	xml=$(mktemp)
-	/usr/bin/python3 -m pytest -q -p no:cacheprovider -n "${JOBS:-4}" --timeout 120 --junit-xml "$xml" "$@" </dev/null
-	code=$?
-	counts=$(/usr/bin/python3 - "$xml" "$code" <<'EOF'
+# pytest_record XML CODE: "passed failed skipped" of JUnit's record, then the failed tests, a line each.
+pytest_record() {
+	/usr/bin/python3 - "$1" "$2" <<'EOF'
 import sys
 import xml.etree.ElementTree as et
+names = []
 try:
-    s = et.parse(sys.argv[1]).getroot().find("testsuite").attrib
-    tests, skipped = int(s["tests"]), int(s["skipped"])
-    bad = int(s["failures"]) + int(s["errors"])
+    suite = et.parse(sys.argv[1]).getroot().find("testsuite")
+    tests, skipped = int(suite.attrib["tests"]), int(suite.attrib["skipped"])
+    bad = int(suite.attrib["failures"]) + int(suite.attrib["errors"])
+    names = [f"{c.attrib['classname'].replace('.', '/')}.py::{c.attrib['name']}" for c in suite.iter("testcase")
+             if c.find("failure") is not None or c.find("error") is not None]
 except (et.ParseError, AttributeError, KeyError, OSError):
     tests, skipped, bad = 0, 0, 1
 passed = max(tests - skipped - bad, 0)
 if bad == 0 and (int(sys.argv[2]) != 0 or passed == 0):
     bad = 1
 print(passed, bad, skipped)
+print("\n".join(names))
 EOF
-	)
+}
+
+# pytest_suite NAME ARGUMENTS...: a suite that ran no test counts as failed. Simulators and OpenSMs side by
+# side on a busy machine can starve one test: up to three that failed are run again, alone, and what then
+# passes is said and counted as passed.
+pytest_suite() {
+	local name=$1 begin=$SECONDS xml code record p f s again again_passed again_failed
+	shift
+	xml=$(mktemp)
+	/usr/bin/python3 -m pytest -q -p no:cacheprovider -n "${JOBS:-4}" --timeout 120 --junit-xml "$xml" "$@" </dev/null
+	code=$?
+	record=$(pytest_record "$xml" "$code")
+	read -r p f s <<<"$record"
+	mapfile -t again < <(tail -n +2 <<<"$record" | grep .)
+	if [ ${#again[@]} -gt 0 ] && [ ${#again[@]} -le 3 ] && [ ${#again[@]} -eq "$f" ]; then
+		echo "again, alone: ${again[*]}"
+		/usr/bin/python3 -m pytest -q -p no:cacheprovider --timeout 120 --junit-xml "$xml" "${again[@]}" </dev/null
+		code=$?
+		read -r again_passed again_failed _ <<<"$(pytest_record "$xml" "$code")"
+		if [ "$again_failed" -eq 0 ]; then
+			echo "passed alone, after they failed beside others: ${again[*]}"
+			p=$((p + again_passed)) f=0
+		fi
+	fi
 	rm -f "$xml"
-	# shellcheck disable=SC2086
-	summary "$name" $((SECONDS - begin)) $counts
+	summary "$name" $((SECONDS - begin)) "$p" "$f" "$s"
 }
