@@ -20,6 +20,8 @@ def after(sm, path, text, refused):
     write(path, text)
     before = len(sm.log())
     sm.hup()
+    if not re.search(refused, sm.log()[before:]):
+        sm.hup()  # the sweep whose end was seen may have begun before the file was written
     return bool(re.search(refused, sm.log()[before:]))
 
 
