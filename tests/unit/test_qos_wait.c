@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "cases.h"
 #include "vlarb_wait.h"
 
 #define ALL 0x7fff
@@ -140,7 +141,7 @@ static bool stands_in(const struct qos_vlarb *table, unsigned vl)
 	return false;
 }
 
-#define CASES 3000
+#define CASES cases(3000)
 #define PLAYED 80000 /* packets a case, or more where waits are long */
 /*
  * How near the bound is, for a VL of one table among packets of one size: nine in ten waits reach it to the
