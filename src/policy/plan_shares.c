@@ -154,8 +154,8 @@ static void work_out_type(const struct policy *policy, struct plan *plan, enum q
 	struct miss miss[QOS_SLS];
 	bool latency_told = false;
 
-	for (size_t i = 0; i < plan->class_count; i++)
-		miss[i].got = 2; /* no share is that much */
+	for (size_t i = 0; i < QOS_SLS; i++)
+		miss[i] = (struct miss){2, {plan, type, plan->mtu}}; /* no share is that much */
 	for (unsigned mtu = plan->mtu; mtu; mtu >>= 1)
 		if (plan->mtus & mtu)
 			work_out(policy, plan, &(struct where){plan, type, mtu}, miss, &latency_told,
