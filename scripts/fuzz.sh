@@ -86,7 +86,7 @@ wait
 for name in "${names[@]}"; do
 	report_one "$name"
 	if [ -n "${FUZZ_KEEP:-}" ] && [ -n "${FUZZ_CORPUS:-}" ]; then
-		"$dir/fuzz_$name" -merge=1 "$seeds/$name" "$FUZZ_CORPUS/$name" >/dev/null 2>&1 ||
+		"$dir/fuzz_$name" -merge=1 -use_counters=0 "$seeds/$name" "$FUZZ_CORPUS/$name" >/dev/null 2>&1 ||
 			echo "fuzz.sh: the corpus of $name could not be added to" >&2
 	fi
 done
