@@ -109,6 +109,28 @@ struct sm_result {
 int sm_check(struct source *source, const struct fabric *fabric, const struct sm_options *options,
 	     struct finding_list *findings, struct sm_result *result);
 
+/* --- what the subnet manager remembers to have programmed --- */
+
+enum sm_table_kind { SM_TABLE_SL2VL, SM_TABLE_VLARB, SM_TABLE_PORT_INFO };
+
+/* One table of a port as the SM has it, and how the question ended. */
+struct sm_table {
+	uint32_t port; /* index */
+	uint8_t kind;  /* enum sm_table_kind */
+	uint8_t index; /* SL2VL: in-port, 0 on a port that is none of a switch's; VLArb: block 0..3 */
+	/* filled in: */
+	enum mad_outcome outcome;   /* MAD_STATUS with status 0: the record was another port's */
+	uint16_t status;	    /* MAD_SA_NO_RECORDS: the SM does not know the port, or shares no partition with us */
+	uint8_t data[MAD_SMP_DATA]; /* as the device would answer; 8 bytes of SL2VL, 64 of the others. All zero: OpenSM has
+				       had no Set answered there since it started, or the last one failed */
+};
+
+/*
+ * Asks the subnet administrator for these tables, one Get each. Ports that have no LID, and all where no SM is known
+ * to the fabric, end as MAD_NOT_ASKED. Returns as source_ask_sm(); -ENOMEM.
+ */
+int sm_tables_ask(struct source *source, const struct fabric *fabric, struct sm_table *tables, size_t count);
+
 /* --- gaps of a discovery as findings: 'no answer', named by the switch port before it --- */
 void check_gaps(const struct fabric *fabric, struct finding_list *findings);
 

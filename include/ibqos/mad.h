@@ -31,7 +31,10 @@ enum mad_attribute {
 /* Attributes of the subnet administrator (IBA 15.2.4), which have numbers of their own. */
 enum mad_sa_attribute {
 	MAD_SA_CLASS_PORT_INFO = 0x0001,
+	MAD_SA_PORT_INFO_RECORD = 0x0012,
+	MAD_SA_SL2VL_RECORD = 0x0013,
 	MAD_SA_PATH_RECORD = 0x0035,
+	MAD_SA_VLARB_RECORD = 0x0036,
 };
 
 /* Management classes besides that of SMPs. */
@@ -246,6 +249,20 @@ struct mad_path_question {
 uint64_t mad_path_encode(const struct mad_path_question *question, uint8_t data[MAD_SA_DATA]);
 /* The SL of a PathRecord that was answered. */
 unsigned mad_path_sl(const uint8_t data[MAD_SA_DATA]);
+
+/*
+ * Records of what the subnet manager holds of a port, each asked for alone, with all members of its key:
+ * SLtoVLMappingTableRecord (IBA 15.2.5.4), VLArbitrationTableRecord (15.2.5.9; block 0..3), PortInfoRecord
+ * (15.2.5.3). The LID is a switch's port 0's or the port's own; on a port that is none of a switch's `in` and `out`
+ * are 0, `port` is its number. OpenSM's records are its memory of the last answer to a Set (SL2VL, VLArb) or of
+ * the last sweep (PortInfo); it never reads tables back (osm_port_info_rcv.c). Encoding fills MAD_SA_DATA bytes and
+ * returns the ComponentMask; decoding gives the table as a device would answer, or NULL where the record is of
+ * another port.
+ */
+uint64_t mad_sl2vl_record_encode(uint16_t lid, unsigned in, unsigned out, uint8_t data[MAD_SA_DATA]);
+uint64_t mad_vlarb_record_encode(uint16_t lid, unsigned port, unsigned block, uint8_t data[MAD_SA_DATA]);
+uint64_t mad_port_info_record_encode(uint16_t lid, unsigned port, uint8_t data[MAD_SA_DATA]);
+const uint8_t *mad_record_table(uint16_t attribute, const uint8_t asked[MAD_SA_DATA], const uint8_t got[MAD_SA_DATA]);
 
 #define MAD_SA_NO_RECORDS 0x0300 /* MAD status (IBA 15.2.2): nothing matches */
 

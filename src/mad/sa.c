@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * What the subnet manager says of itself (SMInfo, IBA 14.2.5.13) and what is asked of the subnet
- * administrator: ClassPortInfo (13.4.8.1, 15.2.5.1) and PathRecord (15.2.5.16).
+ * administrator: ClassPortInfo (13.4.8.1, 15.2.5.1), PathRecord (15.2.5.16) and its records of ports.
  */
 #include "ibqos/mad.h"
 
@@ -67,4 +67,49 @@ uint64_t mad_path_encode(const struct mad_path_question *question, uint8_t data[
 unsigned mad_path_sl(const uint8_t data[MAD_SA_DATA])
 {
 	return mad_get_field((void *)data, 0, IB_SA_PR_SL_F);
+}
+
+/* --- records of ports: a key of LID and two numbers, then the table --- */
+
+#define KEY_SIZE 4   /* LID, and the two numbers of SL2VL and VLArb records; of PortInfo records one and options */
+#define TABLE_BYTE 8 /* where the table begins in the two */
+#define MASK_LID 1ull
+#define MASK_FIRST 2ull /* of PortInfo records too: the port's number */
+#define MASK_SECOND 4ull
+
+static void put_key(uint8_t data[MAD_SA_DATA], uint16_t lid, unsigned first, unsigned second)
+{
+	memset(data, 0, MAD_SA_DATA);
+	data[0] = (uint8_t)(lid >> 8);
+	data[1] = (uint8_t)lid;
+	data[2] = (uint8_t)first;
+	data[3] = (uint8_t)second;
+}
+
+uint64_t mad_sl2vl_record_encode(uint16_t lid, unsigned in, unsigned out, uint8_t data[MAD_SA_DATA])
+{
+	put_key(data, lid, in, out);
+	return MASK_LID | MASK_FIRST | MASK_SECOND;
+}
+
+uint64_t mad_vlarb_record_encode(uint16_t lid, unsigned port, unsigned block, uint8_t data[MAD_SA_DATA])
+{
+	put_key(data, lid, port, block + 1); /* blocks are counted from 1, as in a modifier */
+	return MASK_LID | MASK_FIRST | MASK_SECOND;
+}
+
+uint64_t mad_port_info_record_encode(uint16_t lid, unsigned port, uint8_t data[MAD_SA_DATA])
+{
+	put_key(data, lid, port, 0);
+	return MASK_LID | MASK_FIRST;
+}
+
+const uint8_t *mad_record_table(uint16_t attribute, const uint8_t asked[MAD_SA_DATA],
+				const uint8_t got[MAD_SA_DATA])
+{
+	bool port_info = attribute == MAD_SA_PORT_INFO_RECORD;
+
+	if (memcmp(asked, got, port_info ? KEY_SIZE - 1 : KEY_SIZE) != 0)
+		return NULL;
+	return got + (port_info ? KEY_SIZE : TABLE_BYTE);
 }

@@ -104,6 +104,35 @@ static void the_sl_of_a_path(void **state)
 	assert_int_equal(mad_path_sl(data), 12);
 }
 
+/* Keys as OpenSM's ib_types.h has them: LID, then in and out port, port and block from 1, or port and options. */
+static void records_of_ports(void **state)
+{
+	uint8_t asked[MAD_SA_DATA], got[MAD_SA_DATA] = {0}, key[4];
+
+	(void)state;
+	memset(asked, 0xee, sizeof(asked));
+	assert_true(mad_sl2vl_record_encode(0x1234, 7, 36, asked) == 7);
+	assert_memory_equal(asked, ((uint8_t[MAD_SA_DATA]){0x12, 0x34, 7, 36}), MAD_SA_DATA);
+	memcpy(got, "\x12\x34\x07\x24\0\0\0\0\x01\x23\x45\x67\x89\xab\xcd\xef", 16);
+	assert_memory_equal(mad_record_table(MAD_SA_SL2VL_RECORD, asked, got), "\x01\x23\x45\x67\x89\xab\xcd\xef", 8);
+	for (unsigned i = 0; i < sizeof(key); i++) { /* of another port */
+		got[i] ^= 1;
+		assert_null(mad_record_table(MAD_SA_SL2VL_RECORD, asked, got));
+		got[i] ^= 1;
+	}
+	assert_true(mad_vlarb_record_encode(0x1234, 36, 3, asked) == 7);
+	assert_memory_equal(asked, ((uint8_t[MAD_SA_DATA]){0x12, 0x34, 36, 4}), MAD_SA_DATA);
+	memcpy(got, asked, 4);
+	assert_ptr_equal(mad_record_table(MAD_SA_VLARB_RECORD, asked, got), got + 8);
+	got[3] = 3;
+	assert_null(mad_record_table(MAD_SA_VLARB_RECORD, asked, got));
+	assert_true(mad_port_info_record_encode(0xbffe, 254, asked) == 3);
+	assert_memory_equal(asked, ((uint8_t[MAD_SA_DATA]){0xbf, 0xfe, 254}), MAD_SA_DATA);
+	memcpy(got, asked, 4);
+	got[3] = 0x80; /* options are the answer's own */
+	assert_ptr_equal(mad_record_table(MAD_SA_PORT_INFO_RECORD, asked, got), got + 4);
+}
+
 /* --- through the engine --- */
 
 /* Plays an SM and its SA: SubnAdmGet by attribute, SMInfo, all at one LID. */
@@ -297,6 +326,7 @@ int main(void)
 		cmocka_unit_test(qos_in_class_port_info),
 		cmocka_unit_test(a_path_question),
 		cmocka_unit_test(the_sl_of_a_path),
+		cmocka_unit_test(records_of_ports),
 		cmocka_unit_test(classes_do_not_mix),
 		cmocka_unit_test(an_answer_of_another_class_is_foreign),
 		cmocka_unit_test(a_job_with_a_timeout_of_its_own),
