@@ -17,6 +17,7 @@ static const struct cmd commands[] = {
 	{"rollback", cmd_rollback, "undo an apply: the old files, and the old tables on every port"},
 	{"verify", cmd_verify, "compare what every port holds with what it should"},
 	{"audit", cmd_audit, "find links below what both ends can"},
+	{"job", cmd_job, "the side of the jobs: environment of a class, checks of environments and logs"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

@@ -27,6 +27,7 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv);
 
 /* --- options shared by commands (options.c) --- */
 
@@ -85,6 +86,8 @@ enum ibqos_exit session_end(struct cmd_session *s);
 bool session_verify(struct cmd_session *s, const struct qos_config *config, struct verify **verify);
 /* Coverage: what was asked, answered, failed. */
 void session_coverage(struct cmd_session *s, const struct verify_result *result);
+/* Writes a text to a file, which is replaced whole, to a device, or (path NULL) to standard output. 0 or -errno. */
+int cmd_write(const char *path, const char *text, size_t size);
 /* Number of nodes, ports and links found, as fields. */
 void session_fabric_fields(struct cmd_session *s);
 

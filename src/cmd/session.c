@@ -9,12 +9,14 @@
 #include "cmd.h"
 
 /* A device or pipe cannot be replaced: written as it is. */
-static int write_output(const char *path, const char *text, size_t size)
+int cmd_write(const char *path, const char *text, size_t size)
 {
 	struct stat st;
 	FILE *to;
 	int error;
 
+	if (!path)
+		return fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0 ? 0 : -errno;
 	if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
 		return file_replace(path, text, size, 0644);
 	to = fopen(path, "we");
@@ -107,7 +109,7 @@ enum ibqos_exit session_end(struct cmd_session *s)
 
 		error = error ? error : unfinished;
 		if (error == 0)
-			error = write_output(s->options->output, s->buffer, s->buffer_size);
+			error = cmd_write(s->options->output, s->buffer, s->buffer_size);
 		free(s->buffer);
 	}
 	if (error != 0) {

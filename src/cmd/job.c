@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* ibqos job: the side of the jobs. A table of its own commands, and what they share. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job.h"
+
+static const struct cmd commands[] = {
+	{"env", cmd_job_env, "print the settings that put a job into a class"},
+};
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void usage(FILE *to)
+{
+	fprintf(to, "Usage: ibqos job COMMAND [OPTION...] [ARGUMENT...]\n"
+		    "Does a training job really travel in its class? None of these sends anything to the fabric.\n\n"
+		    "Commands:\n");
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	fprintf(to, "\n`ibqos job COMMAND --help` tells a command's own options.\n");
+}
+
+enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv)
+{
+	char name[64], full[32];
+
+	if (argc < 2) {
+		usage(stderr);
+		return IBQOS_EXIT_UNKNOWN;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		usage(stdout);
+		return fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN;
+	}
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (strcmp(argv[1], commands[i].name) != 0)
+			continue;
+		snprintf(name, sizeof(name), "ibqos job %s", commands[i].name);
+		snprintf(full, sizeof(full), "job %s", commands[i].name);
+		ctx->command = full;
+		argv[1] = name;
+		return commands[i].run(ctx, argc - 1, argv + 1);
+	}
+	ctx_error(ctx, "unknown command 'job %s'; `ibqos job --help` lists them", argv[1]);
+	return IBQOS_EXIT_UNKNOWN;
+}
+
+struct policy *cmd_job_policy(struct ibqos_ctx *ctx, const char *path, enum ibqos_exit *code)
+{
+	struct finding_list findings = {0};
+	struct policy *policy = NULL;
+	int error = policy_read(path, &findings, &policy);
+
+	*code = IBQOS_EXIT_UNKNOWN;
+	if (error != 0) {
+		ctx_error(ctx, "cannot read policy %s: %s", path, strerror(-error));
+	} else if (!policy) {
+		ctx_error(ctx, "policy %s has %zu faults, so no class can be taken from it: `ibqos lint %s` names them", path,
+			  finding_count(&findings, FINDING_CRITICAL), path);
+		*code = IBQOS_EXIT_CRITICAL;
+	}
+	finding_list_clear(&findings);
+	return policy;
+}
+
+const struct policy_class *cmd_job_class(struct ibqos_ctx *ctx, const struct policy *policy, const char *name)
+{
+	char *names = NULL;
+	size_t size = 0;
+	FILE *list;
+
+	for (size_t i = 0; i < policy->class_count; i++) {
+		if (strcmp(policy->classes[i].name, name) == 0)
+			return &policy->classes[i];
+	}
+	list = open_memstream(&names, &size);
+	for (size_t i = 0; list && i < policy->class_count; i++)
+		fprintf(list, "%s%s", i ? ", " : "", policy->classes[i].name);
+	if (list && text_stream_end(list, &names) != 0)
+		names = NULL;
+	ctx_error(ctx, "no class '%s' in policy %s; it has %s", name, policy->path, names ? names : "others");
+	free(names);
+	return NULL;
+}
+
+enum job_link cmd_job_link(struct argp_state *state, const char *text)
+{
+	enum job_link link = JOB_LINK_INFINIBAND;
+
+	if (job_link_of(text, &link) != 0)
+		argp_error(state, "--link-layer takes infiniband or ethernet, not '%s'", text);
+	return link;
+}
+
+unsigned cmd_job_nccl(struct argp_state *state, const char *text)
+{
+	unsigned version = JOB_NCCL_NEWEST;
+	int error = job_nccl_parse(text, &version);
+
+	if (error == -ERANGE)
+		argp_error(state, "--nccl: the rules before 2.12.7 are not known, so not those of '%s'", text);
+	else if (error != 0)
+		argp_error(state, "--nccl takes a version as 2.28.9, not '%s'", text);
+	return version;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* ibqos job: its subcommands, and what they share. */
+#ifndef IBQOS_CMD_JOB_H
+#define IBQOS_CMD_JOB_H
+
+#include "cmd.h"
+
+#include "ibqos/job.h"
+
+enum ibqos_exit cmd_job_env(struct ibqos_ctx *ctx, int argc, char **argv);
+
+/* A policy read for a job: NULL, with messages on standard error and *code set, if there is none to use. */
+struct policy *cmd_job_policy(struct ibqos_ctx *ctx, const char *path, enum ibqos_exit *code);
+/* A class by its name: NULL, with a message naming those there are. */
+const struct policy_class *cmd_job_class(struct ibqos_ctx *ctx, const struct policy *policy, const char *name);
+/* Options' values, or a usage error (exit 3). */
+enum job_link cmd_job_link(struct argp_state *state, const char *text);
+unsigned cmd_job_nccl(struct argp_state *state, const char *text);
+
+#endif
