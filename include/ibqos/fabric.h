@@ -32,6 +32,7 @@ struct fabric_port {
 	uint8_t number;
 	bool known;	 /* PortInfo was answered: info is real */
 	bool has_ext;	 /* the vendor's ExtendedPortInfo (0xff90) was answered */
+	uint8_t notes;	 /* bits 1 << enum fabric_gap_reason: fabric_port_note() */
 	uint8_t info[MAD_SMP_DATA]; /* raw PortInfo */
 	uint8_t ext_info[MAD_SMP_DATA];
 };
@@ -60,13 +61,16 @@ struct fabric_link {
 /*
  * Where something did not answer: coverage is then not complete. PortInfo of an adapter or router is
  * only missed on ports that a link led to: its others may lie in another fabric. Of a switch whose
- * port 0 gave no PortInfo libibnetdisc asks no port at all: that is one gap, on port 0.
+ * port 0 gave no PortInfo no port is asked at all: that is one gap, on port 0.
  */
 enum fabric_gap_reason {
 	FABRIC_GAP_NO_PEER,	 /* a port is LinkUp but nothing answered behind it */
 	FABRIC_GAP_NO_PORT_INFO, /* the node is known, this port's PortInfo was not answered */
 	FABRIC_GAP_NO_NODE_DESC, /* the node's description was not answered (all zero) */
 	FABRIC_GAP_NO_SWITCH_INFO,
+	FABRIC_GAP_NO_EXT_INFO,	 /* the vendor's ExtendedPortInfo got lost: QDR or FDR10 is not known */
+	FABRIC_GAP_PEER_CHANGED, /* another answered behind this port than before, or at two ports the same */
+	FABRIC_GAP_PEER_BAD,	 /* what answered behind this port gave a NodeInfo that cannot be */
 };
 
 struct fabric_gap {
@@ -115,6 +119,15 @@ int fabric_port_seen(struct fabric *fabric, uint32_t node, unsigned number, uint
  * cabled to another; that link stays, and the port left over becomes a gap if it is LinkUp.
  */
 int fabric_link(struct fabric *fabric, uint32_t node_a, unsigned port_a, uint32_t node_b, unsigned port_b);
+/*
+ * As fabric_link(), but of links that exclude each other the last one told stays, and all ports of both are
+ * noted as FABRIC_GAP_PEER_CHANGED.
+ */
+int fabric_relink(struct fabric *fabric, uint32_t node_a, unsigned port_a, uint32_t node_b, unsigned port_b);
+/* Notes an answered ExtendedPortInfo; all zero is taken as not answered. -EINVAL: no such port. */
+int fabric_port_ext_seen(struct fabric *fabric, uint32_t node, unsigned number, const uint8_t *ext_info);
+/* Notes what only the one who looked can know: FABRIC_GAP_NO_EXT_INFO and those after it. -EINVAL: no such port. */
+int fabric_port_note(struct fabric *fabric, uint32_t node, unsigned number, enum fabric_gap_reason reason);
 /* -EINVAL: done before, or from_node is none. -ENOMEM: the fabric can only be freed. */
 int fabric_finish(struct fabric *fabric);
 

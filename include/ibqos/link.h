@@ -38,7 +38,8 @@ struct link_state {
  * 0x0800 extended speeds 2) are read from port 0 on a switch (rdma-core PR#1555); fields whose gate
  * is closed are reserved and not read. CapabilityMask2's bits for 2x, HDR, NDR and XDR gate no
  * field: as in rdma-core, the bits of the width and speed fields are taken as they are. Where the
- * gates are not known, a port with a value behind them has speeds unknown (all 0).
+ * gates are not known, a port with a value behind them has speeds unknown (all 0). Where the vendor's answer got
+ * lost that tells FDR10 from QDR, the active speed is unknown.
  * False if the port is not known, not LinkUp or down: everything but the states is invalid when down
  * (IBA C14-24.2.1); and for a switch's port 0, which is no link.
  */

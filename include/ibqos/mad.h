@@ -26,6 +26,7 @@ enum mad_attribute {
 	MAD_SL2VL = 0x0017,
 	MAD_VLARB = 0x0018,
 	MAD_SM_INFO = 0x0020,
+	MAD_MLNX_EXT_PORT_INFO = 0xff90, /* vendor's: FDR10 (rdma-core: mad.h, IB_ATTR_MLNX_EXT_PORT_INFO) */
 };
 
 /* Attributes of the subnet administrator (IBA 15.2.4), which have numbers of their own. */
@@ -210,6 +211,11 @@ struct mad_job {
 	void (*done)(void *arg, uint32_t device, const struct mad_query *query, const struct mad_answer *answer);
 	void *arg;
 	unsigned timeout_ms; /* for one try; 0: as the limits say */
+	/*
+	 * done() may find more to ask: for the device that answered, whose next() is then called again even if it
+	 * had no more, and for new ones, by raising `devices`. Not after MAD_NOT_ASKED.
+	 */
+	bool grows;
 };
 
 /*

@@ -12,6 +12,9 @@
 
 struct source;
 
+/* Who discovers: our walker on the engine, or libibnetdisc, its reference (docs/discovery.md). */
+enum source_walker { SOURCE_WALK_NATIVE, SOURCE_WALK_LIBIBNETDISC };
+
 struct source_options {
 	const char *device;	   /* -C; NULL: libibumad's choice */
 	int port;		   /* -P; 0: libibumad's choice */
@@ -19,6 +22,7 @@ struct source_options {
 	unsigned discover_window;  /* SMPs that libibnetdisc keeps on the wire; 0: limits.window */
 	bool directed;		   /* ask by directed route even where a LID is known */
 	const char *node_name_map; /* path; NULL: the default file if it exists */
+	enum source_walker walker;
 };
 
 /*
@@ -30,7 +34,7 @@ int source_open_live(const struct ibqos_ctx *ctx, const struct source_options *o
 void source_close(struct source *source); /* NULL is fine */
 
 /*
- * Discovers. The caller frees the fabric. May be done again after source_ask(), which closes the wire
+ * Discovers. The caller frees the fabric. May be done again after source_ask(); libibnetdisc closes the wire
  * until the next one. SIGINT, SIGTERM, SIGHUP, SIGALRM and SIGUSR1/2 are held while libibnetdisc runs,
  * which breaks when interrupted; a stop that came meanwhile is -EINTR. Says what failed to ctx.
  */
@@ -85,8 +89,10 @@ struct source_sm_query {
  */
 int source_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries, size_t count);
 
-/* MADs of all source_ask() so far (discovery by libibnetdisc counts its own: fabric gaps tell). */
+/* MADs of all source_ask() and source_ask_sm() so far. */
 const struct mad_counts *source_counts(const struct source *source);
+/* MADs of all source_discover() so far; of libibnetdisc only `sent` is known, without its repeats. NULL: not counted. */
+const struct mad_counts *source_discovery_counts(const struct source *source);
 
 /* --- for those who make a source: live, script (tests), snapshot --- */
 struct source_ops {
@@ -95,6 +101,7 @@ struct source_ops {
 	/* NULL: this kind knows no SM. All queries come as MAD_NOT_ASKED; the fabric has an SM. */
 	int (*ask_sm)(struct source *source, const struct fabric *fabric, struct source_sm_query *queries, size_t count);
 	const struct mad_counts *(*counts)(const struct source *source);
+	const struct mad_counts *(*discovery_counts)(const struct source *source); /* NULL: this kind counts none */
 	void (*close)(struct source *source);
 };
 struct source { /* first member of every kind of source */

@@ -20,6 +20,12 @@ struct link_view {
 	unsigned enabled_width, enabled_speed; /* that both have enabled */
 };
 
+/* The answer that tells FDR10 from QDR got lost: a gap of the discovery, which check_gaps() tells. */
+static bool ext_lost(const struct fabric_port *port)
+{
+	return port->notes & 1u << FABRIC_GAP_NO_EXT_INFO;
+}
+
 /*
  * An end whose vendor attribute 0xff90 was not asked or not answered tells QDR for FDR10: the
  * other end knows better.
@@ -27,7 +33,9 @@ struct link_view {
 static void mend_fdr10(const struct fabric_port *port, struct link_state *state,
 		       const struct link_state *peer)
 {
-	if (port->has_ext || state->speed_active != LINK_QDR || peer->speed_active != LINK_FDR10)
+	if (peer->speed_active != LINK_FDR10 || port->has_ext)
+		return;
+	if (state->speed_active != LINK_QDR && (state->speed_active != 0 || !ext_lost(port)))
 		return;
 	state->speed_active = LINK_FDR10;
 	state->speed_supported |= LINK_FDR10;
@@ -194,7 +202,7 @@ static bool check_link(const struct fabric *fabric, const struct fabric_link *li
 	*slow = false;
 	if (!width_known)
 		add_undecoded(fabric, link, &view, true, findings);
-	if (!speed_known)
+	if (!speed_known && !ext_lost(&fabric->ports[link->a]) && !ext_lost(&fabric->ports[link->b]))
 		add_undecoded(fabric, link, &view, false, findings);
 	if (width_known && view.width < view.best_width) {
 		add_low(fabric, link, &view, true, findings);

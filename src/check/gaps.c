@@ -33,6 +33,21 @@ static void add_gap(const struct fabric *fabric, const struct fabric_gap *gap, s
 		place_node(f, fabric, node);
 		finding_set(&f->what, "SwitchInfo");
 		return;
+	case FABRIC_GAP_NO_EXT_INFO:
+		f = finding_add(findings, FINDING_SPEED_UNANSWERED);
+		place_port(f, fabric, gap->port);
+		finding_set(&f->what, "vendor's ExtendedPortInfo");
+		return;
+	case FABRIC_GAP_PEER_CHANGED:
+		f = finding_add(findings, FINDING_PEER_CHANGED);
+		place_port(f, fabric, gap->port);
+		finding_set(&f->what, "device behind this port");
+		return;
+	case FABRIC_GAP_PEER_BAD:
+		f = finding_add(findings, FINDING_NODE_INFO_BAD);
+		place_port(f, fabric, gap->port);
+		finding_set(&f->what, "device behind this port");
+		return;
 	}
 }
 

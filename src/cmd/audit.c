@@ -40,6 +40,7 @@ enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
 		report_number(s.report, "slow", "below what both ends can", result.links_slow);
 		report_number(s.report, "unknown", "not known", result.links_unknown);
 		report_section_end(s.report);
+		session_mads(&s);
 		if (result.links == 0)
 			session_fail(&s, "no link could be looked at");
 		else if (result.links_unknown > 0)

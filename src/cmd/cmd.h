@@ -88,6 +88,8 @@ bool session_verify(struct cmd_session *s, const struct qos_config *config, stru
 void session_coverage(struct cmd_session *s, const struct verify_result *result);
 /* Writes a text to a file, which is replaced whole, to a device, or (path NULL) to standard output. 0 or -errno. */
 int cmd_write(const char *path, const char *text, size_t size);
+/* The MADs of the whole run: to discover and to ask. session_coverage() has them already. */
+void session_mads(struct cmd_session *s);
 /* Number of nodes, ports and links found, as fields. */
 void session_fabric_fields(struct cmd_session *s);
 

@@ -173,6 +173,7 @@ enum ibqos_exit cmd_discover(struct ibqos_ctx *ctx, int argc, char **argv)
 		report_links(s.report, s.fabric);
 		session_fabric_fields(&s);
 		cmd_ask_sm(&s);
+		session_mads(&s);
 	}
 	return session_end(&s);
 }

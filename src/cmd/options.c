@@ -13,6 +13,7 @@ enum {
 	KEY_DEVICE_WINDOW,
 	KEY_DIRECTED,
 	KEY_NODE_NAME_MAP,
+	KEY_WALKER,
 	KEY_FABRIC,
 	KEY_FORMAT,
 	KEY_OUTPUT,
@@ -31,6 +32,7 @@ static const struct argp_option fabric_options[] = {
 	{"mad-rate", KEY_MAD_RATE, "N", 0, "MADs a second at most; 0: no ceiling (default 20000)", 0},
 	{"directed-route", KEY_DIRECTED, NULL, 0, "ask by directed route even where a LID is known", 0},
 	{"node-name-map", KEY_NODE_NAME_MAP, "FILE", 0, "names of nodes, as for infiniband-diags", 0},
+	{"walker", KEY_WALKER, "WHO", 0, "who discovers: native (default) or libibnetdisc", 0},
 	{"fabric", KEY_FABRIC, "LABEL", 0, "name of this fabric in all output", 0},
 	{0},
 };
@@ -92,6 +94,14 @@ static error_t parse_fabric(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_NODE_NAME_MAP:
 		o->source.node_name_map = arg;
+		return 0;
+	case KEY_WALKER:
+		if (strcmp(arg, "native") == 0)
+			o->source.walker = SOURCE_WALK_NATIVE;
+		else if (strcmp(arg, "libibnetdisc") == 0)
+			o->source.walker = SOURCE_WALK_LIBIBNETDISC;
+		else
+			argp_error(state, "--walker takes one of native, libibnetdisc, not '%s'", arg);
 		return 0;
 	case KEY_FABRIC:
 		o->ctx->fabric = arg;

@@ -167,7 +167,6 @@ void session_coverage(struct cmd_session *s, const struct verify_result *result)
 		{.key = "timed_out", .title = "timed out", .type = REPORT_NUMBER},
 		{.key = "not_asked", .title = "given up", .type = REPORT_NUMBER},
 	};
-	const struct mad_counts *counts = source_counts(s->source);
 
 	report_table(s->report, "coverage", "coverage", columns, sizeof(columns) / sizeof(columns[0]));
 	for (int i = 0; i < VERIFY_ITEMS; i++) {
@@ -182,8 +181,33 @@ void session_coverage(struct cmd_session *s, const struct verify_result *result)
 		report_row_end(s->report);
 	}
 	report_table_end(s->report);
+	session_mads(s);
+}
+
+/* libibnetdisc counts what it sends, and nothing else. */
+static void report_discovery(struct report *r, const struct mad_counts *counts, bool native)
+{
+	report_number(r, "discovery_sent", "sent to discover", counts->sent);
+	if (!native) {
+		report_string(r, "discovery_repeated", "of these repeated", NULL);
+		return;
+	}
+	report_number(r, "discovery_repeated", "of these repeated", counts->retried);
+	report_number(r, "discovery_unanswered", "queries without an answer", counts->ended[MAD_TIMED_OUT]);
+	report_number(r, "discovery_refused", "queries refused", counts->ended[MAD_STATUS]);
+	report_number(r, "discovery_late", "late answers dropped", counts->late);
+	report_number(r, "discovery_foreign", "foreign answers dropped", counts->foreign);
+	report_number(r, "discovery_send_failed", "could not be sent", counts->send_failed);
+}
+
+void session_mads(struct cmd_session *s)
+{
+	const struct mad_counts *counts = source_counts(s->source), *discovery = source_discovery_counts(s->source);
+
 	report_section(s->report, "mads", "MADs");
-	report_number(s->report, "sent", "sent", counts->sent);
+	if (discovery)
+		report_discovery(s->report, discovery, s->options->source.walker == SOURCE_WALK_NATIVE);
+	report_number(s->report, "sent", "sent to ask", counts->sent);
 	report_number(s->report, "repeated", "of these repeated", counts->retried);
 	report_number(s->report, "late", "late answers dropped", counts->late);
 	report_number(s->report, "foreign", "foreign answers dropped", counts->foreign);

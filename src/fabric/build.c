@@ -195,9 +195,31 @@ int fabric_port_seen(struct fabric *fabric, uint32_t node, unsigned number, uint
 	if (all_zero(info))
 		return 0;
 	fabric_port_refresh(fabric, index, info);
-	port->has_ext = ext_info && !all_zero(ext_info);
+	port->has_ext = false;
+	return ext_info ? fabric_port_ext_seen(fabric, node, number, ext_info) : 0;
+}
+
+int fabric_port_ext_seen(struct fabric *fabric, uint32_t node, unsigned number, const uint8_t *ext_info)
+{
+	uint32_t index = fabric_node_port(fabric, node, number);
+	struct fabric_port *port;
+
+	if (index == FABRIC_NONE)
+		return -EINVAL;
+	port = &fabric->ports[index];
+	port->has_ext = !all_zero(ext_info);
 	if (port->has_ext)
 		memcpy(port->ext_info, ext_info, MAD_SMP_DATA);
+	return 0;
+}
+
+int fabric_port_note(struct fabric *fabric, uint32_t node, unsigned number, enum fabric_gap_reason reason)
+{
+	uint32_t index = fabric_node_port(fabric, node, number);
+
+	if (index == FABRIC_NONE || fabric->finished)
+		return -EINVAL;
+	fabric->ports[index].notes |= (uint8_t)(1u << reason);
 	return 0;
 }
 
@@ -225,4 +247,33 @@ int fabric_link(struct fabric *fabric, uint32_t node_a, unsigned port_a, uint32_
 	fabric->ports[a].peer = b;
 	fabric->ports[b].peer = a;
 	return 0;
+}
+
+static void note_changed(struct fabric *fabric, uint32_t port)
+{
+	fabric->ports[port].notes |= 1u << FABRIC_GAP_PEER_CHANGED;
+}
+
+/* Takes a link away whose port has another peer now. */
+static void unlink_port(struct fabric *fabric, uint32_t port)
+{
+	uint32_t peer = fabric->ports[port].peer;
+
+	note_changed(fabric, port);
+	if (peer == FABRIC_NONE)
+		return;
+	note_changed(fabric, peer);
+	fabric->ports[peer].peer = FABRIC_NONE;
+	fabric->ports[port].peer = FABRIC_NONE;
+}
+
+int fabric_relink(struct fabric *fabric, uint32_t node_a, unsigned port_a, uint32_t node_b, unsigned port_b)
+{
+	int error = fabric_link(fabric, node_a, port_a, node_b, port_b);
+
+	if (error != -EEXIST)
+		return error;
+	unlink_port(fabric, fabric_node_port(fabric, node_a, port_a));
+	unlink_port(fabric, fabric_node_port(fabric, node_b, port_b));
+	return fabric_link(fabric, node_a, port_a, node_b, port_b);
 }

@@ -115,17 +115,36 @@ static bool info_expected(const struct sorted *s, const struct fabric_node *node
 	return s->ports[port].peer != FABRIC_NONE || port == from;
 }
 
+static bool noted(const struct fabric_port *port, enum fabric_gap_reason reason)
+{
+	return port->notes & 1u << reason;
+}
+
+/* Why a port that is LinkUp has no peer. */
+static bool add_peerless(struct sorted *s, uint32_t port)
+{
+	const struct fabric_port *p = &s->ports[port];
+
+	if (noted(p, FABRIC_GAP_PEER_CHANGED)) /* told already */
+		return true;
+	return add_gap(s, noted(p, FABRIC_GAP_PEER_BAD) ? FABRIC_GAP_PEER_BAD : FABRIC_GAP_NO_PEER, port);
+}
+
 static bool port_gaps(struct sorted *s, const struct fabric_node *node, uint32_t from)
 {
 	for (unsigned n = 1; n <= node->ports; n++) {
 		uint32_t port = node->first_port + n;
 		const struct fabric_port *p = &s->ports[port];
 
+		if (noted(p, FABRIC_GAP_PEER_CHANGED) && !add_gap(s, FABRIC_GAP_PEER_CHANGED, port))
+			return false;
+		if (noted(p, FABRIC_GAP_NO_EXT_INFO) && !add_gap(s, FABRIC_GAP_NO_EXT_INFO, port))
+			return false;
 		if (!p->known) {
 			if (info_expected(s, node, port, from) && !add_gap(s, FABRIC_GAP_NO_PORT_INFO, port))
 				return false;
 		} else if (p->peer == FABRIC_NONE && fabric_port_phys_state(p) == FABRIC_PHYS_LINK_UP) {
-			if (!add_gap(s, FABRIC_GAP_NO_PEER, port))
+			if (!add_peerless(s, port))
 				return false;
 		}
 	}

@@ -154,6 +154,8 @@ static void decode_speeds(const struct fabric_port *port, const struct fabric_po
 		return;
 	resolve_enabled(&enabled, &supported);
 	state->speed_active = active_speed(&active);
+	if (state->speed_active == LINK_QDR && port->notes & 1u << FABRIC_GAP_NO_EXT_INFO)
+		state->speed_active = 0; /* or FDR10: the answer that tells them apart got lost */
 	state->speed_supported = speed_mask(&supported);
 	state->speed_enabled = speed_mask(&enabled);
 }

@@ -38,6 +38,7 @@ struct run {
 	struct mad_engine *engine;
 	const struct mad_job *job;
 	struct ring ring;
+	int error; /* no memory for devices that the job has more of now */
 };
 
 int mad_engine_new(const struct ibqos_ctx *ctx, struct mad_wire *wire, const struct mad_limits *limits,
@@ -127,7 +128,23 @@ static void judge_device(struct run *run, uint32_t device, enum mad_outcome outc
 	d->given_up = true;
 	if (!d->exhausted)
 		drain(run, device);
-	d->exhausted = true;
+	run->ring.device[device].exhausted = true; /* what d pointed to may have moved: a job can grow */
+}
+
+/* What an answer has given a job that grows more to ask. */
+static void take_growth(struct run *run, uint32_t device, enum mad_outcome outcome)
+{
+	struct ring_device *d;
+
+	if (!run->job->grows || outcome == MAD_NOT_ASKED)
+		return;
+	if (ring_grow(&run->ring, run->job->devices) != 0)
+		run->error = -ENOMEM;
+	d = &run->ring.device[device];
+	if (d->given_up)
+		drain(run, device); /* an answer that was still under way */
+	else
+		d->exhausted = false;
 }
 
 /* Ends the query in a slot. The slot is free before the caller hears of it. */
@@ -141,6 +158,7 @@ static void finish(struct run *run, uint32_t index, const struct mad_answer *ans
 	run->ring.device[device].in_hand--;
 	hand_back(run, device, &query, answer);
 	judge_device(run, device, answer->outcome);
+	take_growth(run, device, answer->outcome);
 	ring_offer(&run->ring, device);
 }
 
@@ -462,7 +480,9 @@ int mad_engine_run(struct mad_engine *engine, const struct mad_job *job)
 		if (err || !in_hand(&run))
 			break;
 		err = receive(&run);
-	} while (!err);
+	} while (!err && !run.error);
+	if (!err)
+		err = run.error;
 	if (err)
 		abandon(&run);
 	ring_free(&run.ring);

@@ -5,19 +5,26 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "ibqos/util.h"
+
 int ring_init(struct ring *ring, uint32_t count, unsigned window)
 {
-	uint32_t i;
-
 	*ring = (struct ring){.first = RING_NONE, .last = RING_NONE, .window = window};
-	if (!count)
+	return ring_grow(ring, count);
+}
+
+int ring_grow(struct ring *ring, uint32_t count)
+{
+	struct ring_device *device;
+
+	if (count <= ring->count)
 		return 0;
-	ring->device = calloc(count, sizeof(*ring->device));
-	if (!ring->device)
+	device = array_grow(ring->device, &ring->room, count, sizeof(*ring->device));
+	if (!device)
 		return -ENOMEM;
-	ring->count = count;
-	for (i = 0; i < count; i++)
-		ring_offer(ring, i);
+	ring->device = device;
+	while (ring->count < count)
+		ring_offer(ring, ring->count++);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #define IBQOS_MAD_RING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define RING_NONE UINT32_MAX
@@ -23,12 +24,15 @@ struct ring_device {
 struct ring {
 	struct ring_device *device;
 	uint32_t count;
+	size_t room;
 	uint32_t first, last; /* of the queue of devices with room and perhaps more queries */
 	unsigned window;      /* of one device */
 };
 
 int ring_init(struct ring *ring, uint32_t count, unsigned window);
 void ring_free(struct ring *ring);
+/* More devices, behind those there are; -ENOMEM: none was added. */
+int ring_grow(struct ring *ring, uint32_t count);
 /* The device whose turn it is, taken from the queue; RING_NONE: none. */
 uint32_t ring_take(struct ring *ring);
 /* Queues a device again if it may be sent another MAD. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The live source: the fabric that a port of this machine is cabled to. libibnetdisc discovers, our
- * engine asks; never both at once, since umad2sim hands answers to the last opener.
+ * The live source: the fabric that a port of this machine is cabled to. Our walker or libibnetdisc discovers, our
+ * engine asks; libibnetdisc and the engine never at once, since umad2sim hands answers to the last opener.
  */
 #include <errno.h>
 #include <signal.h>
@@ -11,6 +11,7 @@
 #include <infiniband/ibnetdisc.h>
 
 #include "live.h"
+#include "walk.h"
 
 struct live {
 	struct source source;
@@ -21,30 +22,32 @@ struct live {
 	int port;
 	live_opener *opener;
 	void *opener_arg;
-	struct mad_engine *engine; /* from the first ask to the next discovery */
-	struct mad_counts before;  /* of the engines that are gone */
-	struct mad_counts total;
+	struct mad_engine *engine; /* until libibnetdisc is to discover */
+	struct mad_counts counted; /* of this engine, so much is in the sums below */
+	struct mad_counts asked, discovered;
 };
 
-static void add_counts(struct mad_counts *sum, const struct mad_counts *more)
+/* Adds to a sum what the engine has counted since the last time. */
+static void sum_counts(struct live *live, struct mad_counts *sum)
 {
-	sum->queries += more->queries;
+	const struct mad_counts *now = mad_engine_counts(live->engine), *old = &live->counted;
+
+	sum->queries += now->queries - old->queries;
 	for (int i = 0; i < MAD_OUTCOMES; i++)
-		sum->ended[i] += more->ended[i];
-	sum->sent += more->sent;
-	sum->retried += more->retried;
-	sum->late += more->late;
-	sum->foreign += more->foreign;
-	sum->send_failed += more->send_failed;
+		sum->ended[i] += now->ended[i] - old->ended[i];
+	sum->sent += now->sent - old->sent;
+	sum->retried += now->retried - old->retried;
+	sum->late += now->late - old->late;
+	sum->foreign += now->foreign - old->foreign;
+	sum->send_failed += now->send_failed - old->send_failed;
+	live->counted = *now;
 }
 
 static void close_engine(struct live *live)
 {
-	if (!live->engine)
-		return;
-	add_counts(&live->before, mad_engine_counts(live->engine));
 	mad_engine_free(live->engine);
 	live->engine = NULL;
+	live->counted = (struct mad_counts){0};
 }
 
 /*
@@ -82,38 +85,6 @@ static struct ibnd_fabric *find_fabric(struct live *live)
 	return found;
 }
 
-static int live_discover(struct source *source, struct finding_list *findings, struct fabric **fabric)
-{
-	struct live *live = (struct live *)source;
-	struct ibnd_fabric *found;
-	int error;
-
-	close_engine(live);
-	if (ctx_stopped(live->ctx))
-		return -EINTR;
-	found = find_fabric(live);
-	if (ctx_stopped(live->ctx))
-		error = -EINTR;
-	else
-		error = found ? live_convert(live->ctx, found, fabric) : -ENETUNREACH;
-	ibnd_destroy_fabric(found);
-	if (error == 0) {
-		error = live_name_nodes(*fabric, live->map, findings);
-		if (error != 0) {
-			fabric_free(*fabric);
-			*fabric = NULL;
-		}
-	}
-	if (error == -ENETUNREACH)
-		ctx_error(live->ctx,
-			  "no answer from port %s/%d itself: see whether its driver and ib_umad work",
-			  live->device, live->port);
-	else if (error != 0)
-		ctx_error(live->ctx, "discovery through port %s/%d: %s", live->device, live->port,
-			  strerror(-error));
-	return error;
-}
-
 static int open_engine(struct live *live)
 {
 	struct mad_wire *wire;
@@ -133,10 +104,60 @@ static int open_engine(struct live *live)
 	return error;
 }
 
-static void sum_counts(struct live *live)
+static int walk_by_libibnetdisc(struct live *live, struct fabric **fabric)
 {
-	live->total = live->before;
-	add_counts(&live->total, mad_engine_counts(live->engine));
+	struct ibnd_fabric *found;
+	int error;
+
+	close_engine(live);
+	found = find_fabric(live);
+	if (found)
+		live->discovered.sent += found->total_mads_used;
+	if (ctx_stopped(live->ctx))
+		error = -EINTR;
+	else
+		error = found ? live_convert(live->ctx, found, fabric) : -ENETUNREACH;
+	ibnd_destroy_fabric(found);
+	return error;
+}
+
+static int walk_ourselves(struct live *live, struct fabric **fabric)
+{
+	int error = walk(live->ctx, live->engine, fabric);
+
+	sum_counts(live, &live->discovered);
+	return error;
+}
+
+static int live_discover(struct source *source, struct finding_list *findings, struct fabric **fabric)
+{
+	struct live *live = (struct live *)source;
+	bool native = live->options.walker == SOURCE_WALK_NATIVE;
+	int error;
+
+	if (ctx_stopped(live->ctx))
+		return -EINTR;
+	if (native && !live->engine) {
+		error = open_engine(live);
+		if (error != 0)
+			return error;
+	}
+	error = native ? walk_ourselves(live, fabric) : walk_by_libibnetdisc(live, fabric);
+	if (error == 0) {
+		error = live_name_nodes(*fabric, live->map, findings);
+		if (error != 0) {
+			fabric_free(*fabric);
+			*fabric = NULL;
+		}
+	}
+	if (error == -ENETUNREACH)
+		ctx_error(live->ctx,
+			  "no answer from port %s/%d itself: see whether its driver and ib_umad work",
+			  live->device, live->port);
+	else if (error != 0)
+		ctx_error(live->ctx, "discovery through port %s/%d: %s", live->device, live->port,
+			  strerror(-error));
+	return error;
 }
 
 static int live_ask_all(struct source *source, const struct fabric *fabric, const struct source_asker *asker)
@@ -151,7 +172,7 @@ static int live_ask_all(struct source *source, const struct fabric *fabric, cons
 		return error;
 	}
 	error = live_ask(live->engine, fabric, directed, asker);
-	sum_counts(live);
+	sum_counts(live, &live->asked);
 	return error;
 }
 
@@ -167,13 +188,18 @@ static int live_ask_the_sm(struct source *source, const struct fabric *fabric,
 	if (error != 0)
 		return error;
 	error = live_ask_sm(live->engine, fabric, sa_timeout, queries, count);
-	sum_counts(live);
+	sum_counts(live, &live->asked);
 	return error;
 }
 
 static const struct mad_counts *live_counts(const struct source *source)
 {
-	return &((const struct live *)source)->total;
+	return &((const struct live *)source)->asked;
+}
+
+static const struct mad_counts *live_discovery_counts(const struct source *source)
+{
+	return &((const struct live *)source)->discovered;
 }
 
 static void live_close(struct source *source)
@@ -190,6 +216,7 @@ static const struct source_ops live_ops = {
 	.ask = live_ask_all,
 	.ask_sm = live_ask_the_sm,
 	.counts = live_counts,
+	.discovery_counts = live_discovery_counts,
 	.close = live_close,
 };
 

@@ -32,6 +32,11 @@ int source_ask_sm(struct source *source, const struct fabric *fabric, struct sou
 	return source->ops->ask_sm(source, fabric, queries, count);
 }
 
+const struct mad_counts *source_discovery_counts(const struct source *source)
+{
+	return source->ops->discovery_counts ? source->ops->discovery_counts(source) : NULL;
+}
+
 const struct mad_counts *source_counts(const struct source *source)
 {
 	return source->ops->counts(source);
