@@ -111,7 +111,8 @@ int sm_check(struct source *source, const struct fabric *fabric, const struct sm
 
 /* --- what the subnet manager remembers to have programmed --- */
 
-enum sm_table_kind { SM_TABLE_SL2VL, SM_TABLE_VLARB, SM_TABLE_PORT_INFO };
+enum sm_table_kind { SM_TABLE_SL2VL, SM_TABLE_VLARB, SM_TABLE_PORT_INFO, SM_TABLE_KINDS };
+const char *sm_table_name(enum sm_table_kind kind); /* "SL2VL record", ... */
 
 /* One table of a port as the SM has it, and how the question ended. */
 struct sm_table {
@@ -130,6 +131,30 @@ struct sm_table {
  * to the fabric, end as MAD_NOT_ASKED. Returns as source_ask_sm(); -ENOMEM.
  */
 int sm_tables_ask(struct source *source, const struct fabric *fabric, struct sm_table *tables, size_t count);
+
+/* --- three-way truth: what was wanted, what the SM has recorded, what the device holds --- */
+
+#define SM_RECORDS 10000 /* at most, unless told otherwise */
+
+struct verify_record_options {
+	const struct sm_result *sm; /* of sm_check() before; NULL, or an SA that did not answer: nothing is asked */
+	bool file_holds;	    /* the very file that the running master reads has the config that is wanted */
+	size_t limit;		    /* records at most: first one a port and kind, then the others; 0: none */
+};
+
+struct verify_records {
+	struct check_coverage coverage[SM_TABLE_KINDS];
+	uint64_t left; /* not asked for, the limit being reached */
+};
+
+/*
+ * Asks the SM's record of each table that differed in the last run and says why it differs: the class of its finding
+ * in verify_findings() (enum finding_cause). VLHighLimit has no record of what was sent, only of what the device told
+ * last, and OpenSM sets it again on each heavy sweep (osm_link_mgr.c). 0; -EINTR; -ENOMEM; -errno when the wire broke: what was not
+ * answered is then of the class 'unknown'.
+ */
+int verify_ask_records(struct verify *verify, struct source *source, const struct verify_record_options *options,
+		       struct verify_records *records);
 
 /* --- gaps of a discovery as findings: 'no answer', named by the switch port before it --- */
 void check_gaps(const struct fabric *fabric, struct finding_list *findings);

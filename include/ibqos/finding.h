@@ -40,6 +40,30 @@ struct finding_kind {
 const struct finding_kind *finding_kind(enum finding_code code);
 const char *finding_severity_name(enum finding_severity severity);
 
+/*
+ * Why a device does not hold what it should, as its own answer and the subnet manager's record of it tell
+ * together: the `class` of a finding. Names are stable, as codes are.
+ */
+enum finding_cause {
+	CAUSE_NONE,	    /* not of this kind */
+	CAUSE_NOT_APPLIED,  /* the SM has not programmed it: it has no record, QoS is off, or its file was not read */
+	CAUSE_AWAITS_SWEEP, /* the SM programmed it for other OperationalVLs than the port runs now */
+	CAUSE_DRIFTED,	    /* the SM's record is as wanted: the device was changed or reset since */
+	CAUSE_OTHER_CONFIG, /* the SM has programmed something else */
+	CAUSE_UNKNOWN,	    /* the SM's record is not known, or would be the same in two cases */
+	CAUSE_UNSUPPORTED,  /* the device cannot hold it */
+	CAUSES
+};
+
+/* A row of the table of causes; all strings are static. */
+struct finding_cause_kind {
+	const char *name;   /* "drifted" */
+	const char *title;  /* a clause: what it means */
+	const char *advice; /* in place of that of the code */
+};
+/* NULL for CAUSE_NONE. */
+const struct finding_cause_kind *finding_cause_kind(enum finding_cause cause);
+
 #define FINDING_WHOLE_NODE (-1)
 
 /*
@@ -50,6 +74,7 @@ const char *finding_severity_name(enum finding_severity severity);
 struct finding {
 	enum finding_code code;
 	enum finding_severity severity; /* the code's own unless set otherwise */
+	enum finding_cause cause;
 	uint64_t guid;			/* node GUID */
 	int port;			/* port number, or FINDING_WHOLE_NODE */
 	char *name;			/* of the node */
@@ -87,10 +112,15 @@ struct finding *finding_at(struct finding *f, const char *file, unsigned line, u
  * makes the new one printable UTF-8; NULL when out of memory.
  */
 __attribute__((format(printf, 2, 3))) void finding_set(char **member, const char *format, ...);
+/* The same, added behind what is there already, after "; ". */
+__attribute__((format(printf, 2, 3))) void finding_append(char **member, const char *format, ...);
+
+/* What to do about it: the cause's advice if there is one, else the code's. Never NULL. */
+const char *finding_advice(const struct finding *f);
 
 /*
  * The order of all output: worst first, then by weight; those in files by file, line and column, then
- * the others by code, name (host-2 before host-10), GUID and port.
+ * the others by code, cause, name (host-2 before host-10), GUID and port.
  */
 void finding_list_sort(struct finding_list *list);
 

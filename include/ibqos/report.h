@@ -69,7 +69,7 @@ void report_text(struct report *r, const char *key, const char *title, const cha
 /*
  * The findings, already sorted. Text groups alike ones (same code, what, wanted and got: "318
  * ports: …") and names the first REPORT_NAMES of a group, saying how many more there are and where
- * they stand; with `all` it names each. JSON has each as a row, with code, severity, place,
+ * they stand; with `all` it names each. JSON has each as a row, with code, severity, class, place,
  * wanted, got, title and advice.
  */
 #define REPORT_NAMES 10

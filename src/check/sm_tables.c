@@ -12,6 +12,15 @@
 
 #define CHUNK 128 /* questions at once: each has room for a record both ways */
 
+const char *sm_table_name(enum sm_table_kind kind)
+{
+	static const char *const names[SM_TABLE_KINDS] = {[SM_TABLE_SL2VL] = "SL2VL record",
+							  [SM_TABLE_VLARB] = "VLArb record",
+							  [SM_TABLE_PORT_INFO] = "PortInfo record"};
+
+	return names[kind];
+}
+
 /* The LID that a port's records go by: OpenSM names a switch's ports by its port 0. */
 static uint16_t record_lid(const struct fabric *fabric, uint32_t port)
 {
@@ -44,6 +53,8 @@ static bool make_question(const struct fabric *fabric, const struct sm_table *ta
 		query->attribute = MAD_SA_PORT_INFO_RECORD;
 		query->mask = mad_port_info_record_encode(lid, number, query->record);
 		break;
+	case SM_TABLE_KINDS:
+		return false;
 	}
 	return lid != 0;
 }

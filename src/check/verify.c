@@ -101,6 +101,7 @@ static void forget_diff(struct port_state *state)
 		return;
 	for (block = 0; block < QOS_VLARB_BLOCKS; block++)
 		free(state->diff->vlarb[block]);
+	free(state->diff->sl2vl);
 	free(state->diff);
 	state->diff = NULL;
 }

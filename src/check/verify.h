@@ -15,13 +15,26 @@
 
 #define VERIFY_IN_PORTS 256
 
+/* Why a table differs, once the SM's record was asked for (three_way.c). */
+struct table_cause {
+	uint8_t cause; /* enum finding_cause */
+	bool third;    /* the record is neither what was wanted nor what the device holds */
+	bool empty;    /* record and device hold zeros: a Set never answered, or another config's zeros */
+	bool assumed;  /* its own record was not asked for: taken from the port's others */
+};
+
+struct sl2vl_diff {
+	uint8_t wire[QOS_SL2VL_WIRE]; /* what the device holds */
+	bool differs;
+	struct table_cause cause;
+};
+
 /* What a port holds otherwise than it should: made at its first difference. */
 struct port_diff {
-	uint8_t in_ports[VERIFY_IN_PORTS / 8]; /* bits: SL2VL tables that differ */
-	uint16_t first_in;                     /* the lowest of them, whose table `sl2vl` is */
-	bool unlike;                           /* the tables that differ are not all alike */
-	uint8_t sl2vl[QOS_SL2VL_WIRE];
+	struct sl2vl_diff *sl2vl;         /* by in-port, expect.in_ports of them; NULL: none differs */
 	uint8_t *vlarb[QOS_VLARB_BLOCKS]; /* blocks that differ, 2 bytes an entry */
+	struct table_cause vlarb_cause[QOS_VLARB_BLOCKS];
+	struct table_cause high_limit_cause;
 };
 
 enum port_flag {
@@ -38,7 +51,7 @@ enum port_flag {
 };
 
 struct port_state {
-	struct port_diff *diff; /* NULL: no table differs */
+	struct port_diff *diff; /* NULL: no table differs, or no memory to keep what does */
 	struct expect_port expect;
 	uint16_t flags;
 	uint8_t high_limit_got;
@@ -82,6 +95,8 @@ bool verify_next_query(struct verify *v, struct agent_state *agent, struct sourc
 bool verify_next(void *arg, uint32_t which, struct source_query *query);
 void verify_answer(void *arg, const struct source_query *query, const struct mad_answer *answer);
 
+/* The port's diff, made where there is none yet; NULL, with verify->error set: no memory. */
+struct port_diff *verify_diff_of(struct verify *v, struct port_state *state);
 /* How many queries about a port ended so, over all items. */
 unsigned verify_port_ended(const struct port_state *state, enum mad_outcome outcome);
 /* Queries about a port that gave no data. */

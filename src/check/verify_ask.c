@@ -78,7 +78,7 @@ bool verify_next(void *arg, uint32_t which, struct source_query *query)
 
 /* --- comparing --- */
 
-static struct port_diff *diff_of(struct verify *v, struct port_state *state)
+struct port_diff *verify_diff_of(struct verify *v, struct port_state *state)
 {
 	if (!state->diff)
 		state->diff = calloc(1, sizeof(*state->diff));
@@ -94,17 +94,16 @@ static void compare_sl2vl(struct verify *v, struct port_state *state, unsigned i
 	if (memcmp(data, expect_sl2vl(&v->expect, &state->expect, in_port), QOS_SL2VL_WIRE) == 0)
 		return;
 	state->flags |= PORT_SL2VL;
-	diff = diff_of(v, state);
-	if (!diff)
-		return;
-	diff->in_ports[in_port / 8] |= 1u << in_port % 8;
-	if (state->sl2vl_differ > 0 && memcmp(data, diff->sl2vl, QOS_SL2VL_WIRE) != 0)
-		diff->unlike = true;
-	if (state->sl2vl_differ == 0 || in_port < diff->first_in) {
-		diff->first_in = in_port;
-		memcpy(diff->sl2vl, data, QOS_SL2VL_WIRE);
-	}
 	state->sl2vl_differ++;
+	diff = verify_diff_of(v, state);
+	if (diff && !diff->sl2vl)
+		diff->sl2vl = calloc(state->expect.in_ports, sizeof(*diff->sl2vl));
+	if (!diff || !diff->sl2vl) {
+		v->error = -ENOMEM;
+		return;
+	}
+	diff->sl2vl[in_port].differs = true;
+	memcpy(diff->sl2vl[in_port].wire, data, QOS_SL2VL_WIRE);
 }
 
 static void compare_vlarb(struct verify *v, struct port_state *state, unsigned block, const uint8_t *data)
@@ -122,7 +121,7 @@ static void compare_vlarb(struct verify *v, struct port_state *state, unsigned b
 		return;
 	state->flags |= PORT_VLARB;
 	state->vlarb_blocks |= 1u << block;
-	diff = diff_of(v, state);
+	diff = verify_diff_of(v, state);
 	if (!diff)
 		return;
 	diff->vlarb[block] = malloc(2 * QOS_VLARB_BLOCK);

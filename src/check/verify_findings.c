@@ -5,6 +5,7 @@
 #include "verify.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "place.h"
 
@@ -12,22 +13,51 @@
 
 /* --- SL2VL --- */
 
-static bool has_in_port(const struct port_diff *diff, unsigned in_port)
+/* The tables of a port that differ for one reason, which make one finding. */
+struct sl2vl_group {
+	const struct port_state *state;
+	enum finding_cause cause;
+	unsigned count, first; /* tables, and the in-port of the first */
+	bool unlike, third;    /* not all alike; the SM's record of one is a third table */
+	unsigned assumed;      /* whose own record was not asked for */
+};
+
+static bool in_group(const struct sl2vl_group *g, unsigned in_port)
 {
-	return in_port < VERIFY_IN_PORTS && diff->in_ports[in_port / 8] >> in_port % 8 & 1;
+	const struct sl2vl_diff *table;
+
+	if (in_port >= g->state->expect.in_ports)
+		return false;
+	table = &g->state->diff->sl2vl[in_port];
+	return table->differs && table->cause.cause == g->cause;
+}
+
+static void collect_group(struct sl2vl_group *g)
+{
+	const struct sl2vl_diff *tables = g->state->diff->sl2vl;
+
+	for (unsigned in = 0; in < g->state->expect.in_ports; in++) {
+		if (!in_group(g, in))
+			continue;
+		if (g->count++ == 0)
+			g->first = in;
+		g->unlike = g->unlike || memcmp(tables[in].wire, tables[g->first].wire, QOS_SL2VL_WIRE) != 0;
+		g->third = g->third || tables[in].cause.third;
+		g->assumed += tables[in].cause.assumed;
+	}
 }
 
 /* "0-36", "3", "0,4-7" */
-static void format_ranges(const struct port_diff *diff, char text[RANGES_MAX])
+static void format_ranges(const struct sl2vl_group *g, char text[RANGES_MAX])
 {
 	unsigned first, last, used = 0;
 
 	text[0] = '\0';
 	for (first = 0; first < VERIFY_IN_PORTS; first = last + 1) {
 		last = first;
-		if (!has_in_port(diff, first))
+		if (!in_group(g, first))
 			continue;
-		while (has_in_port(diff, last + 1))
+		while (in_group(g, last + 1))
 			last++;
 		used += snprintf(text + used, RANGES_MAX - used, "%s%u", used ? "," : "", first);
 		if (last > first)
@@ -43,40 +73,72 @@ static void format_wire(const uint8_t wire[QOS_SL2VL_WIRE], char text[QOS_TEXT_M
 	qos_sl2vl_format(&table, text);
 }
 
-/* Says what one shown table of many leaves out. */
-static void detail_sl2vl(struct finding *f, const struct port_state *state)
+/* What the SM's record of tables adds to their class. */
+static void detail_record(struct finding *f, bool third, unsigned assumed, unsigned count)
 {
-	unsigned asked = state->asked[VERIFY_SL2VL], answered = state->ended[VERIFY_SL2VL][MAD_ANSWERED];
-	const char *unlike = state->diff->unlike ? ", not all alike" : "";
+	if (third)
+		finding_append(&f->detail, "the subnet manager's record is neither of the two");
+	if (assumed == count && assumed > 0)
+		finding_append(&f->detail, "its record was not asked for: the limit was reached");
+	else if (assumed > 0)
+		finding_append(&f->detail, "its record was asked for %u of %u tables", count - assumed, count);
+}
 
-	if (state->sl2vl_differ == asked && !state->diff->unlike)
-		return;
-	if (answered < asked)
-		finding_set(&f->detail, "%u of %u in-ports differ%s, %u did not answer", state->sl2vl_differ,
-			    asked, unlike, asked - answered);
+/* Says what one shown table of many leaves out. */
+static void detail_sl2vl(struct finding *f, const struct sl2vl_group *g)
+{
+	unsigned asked = g->state->asked[VERIFY_SL2VL];
+	unsigned answered = g->state->ended[VERIFY_SL2VL][MAD_ANSWERED];
+	const char *unlike = g->unlike ? ", not all alike" : "";
+
+	if (g->count == asked && !g->unlike)
+		;
+	else if (answered < asked)
+		finding_set(&f->detail, "%u of %u in-ports differ%s, %u did not answer", g->count, asked,
+			    unlike, asked - answered);
 	else
-		finding_set(&f->detail, "%u of %u in-ports differ%s", state->sl2vl_differ, asked, unlike);
+		finding_set(&f->detail, "%u of %u in-ports differ%s", g->count, asked, unlike);
+	detail_record(f, g->third, g->assumed, g->count);
+}
+
+static void add_sl2vl_group(const struct verify *v, uint32_t port, const struct sl2vl_group *g,
+			    struct finding_list *findings)
+{
+	struct finding *f = finding_add(findings, FINDING_SL2VL_DIFFERS);
+	char text[QOS_TEXT_MAX], ranges[RANGES_MAX];
+
+	place_port(f, v->fabric, port);
+	f->cause = g->cause;
+	finding_set(&f->what, "SL2VL");
+	if (fabric_port_node(v->fabric, port)->type == FABRIC_SWITCH) {
+		format_ranges(g, ranges);
+		finding_set(&f->what, "SL2VL, in-port%s %s", g->count > 1 ? "s" : "", ranges);
+	}
+	format_wire(expect_sl2vl(&v->expect, &g->state->expect, g->first), text);
+	finding_set(&f->wanted, "%s", text);
+	format_wire(g->state->diff->sl2vl[g->first].wire, text);
+	finding_set(&f->got, "%s", text);
+	detail_sl2vl(f, g);
 }
 
 static void add_sl2vl(const struct verify *v, uint32_t port, struct finding_list *findings)
 {
 	const struct port_state *state = &v->ports[port];
-	struct finding *f = finding_add(findings, FINDING_SL2VL_DIFFERS);
-	char text[QOS_TEXT_MAX], ranges[RANGES_MAX];
+	struct finding *f;
 
-	place_port(f, v->fabric, port);
-	finding_set(&f->what, "SL2VL");
-	if (!state->diff) /* no memory to keep it */
+	if (!state->diff || !state->diff->sl2vl) { /* no memory to keep it */
+		f = finding_add(findings, FINDING_SL2VL_DIFFERS);
+		place_port(f, v->fabric, port);
+		finding_set(&f->what, "SL2VL");
 		return;
-	if (fabric_port_node(v->fabric, port)->type == FABRIC_SWITCH) {
-		format_ranges(state->diff, ranges);
-		finding_set(&f->what, "SL2VL, in-port%s %s", state->sl2vl_differ > 1 ? "s" : "", ranges);
 	}
-	format_wire(expect_sl2vl(&v->expect, &state->expect, state->diff->first_in), text);
-	finding_set(&f->wanted, "%s", text);
-	format_wire(state->diff->sl2vl, text);
-	finding_set(&f->got, "%s", text);
-	detail_sl2vl(f, state);
+	for (enum finding_cause cause = CAUSE_NONE; cause < CAUSES; cause++) {
+		struct sl2vl_group group = {.state = state, .cause = cause};
+
+		collect_group(&group);
+		if (group.count > 0)
+			add_sl2vl_group(v, port, &group, findings);
+	}
 }
 
 /* --- VLArb --- */
@@ -113,38 +175,61 @@ static unsigned telling_entries(const struct vlarb_text *t)
 	return n;
 }
 
-static void add_vlarb(const struct verify *v, uint32_t port, unsigned first_block, const char *name,
-		      struct finding_list *findings)
+/* The blocks of one table that differ for one reason. */
+static void add_vlarb_group(const struct verify *v, uint32_t port, unsigned first_block, unsigned blocks,
+			    struct finding_list *findings)
 {
 	const struct port_state *state = &v->ports[port];
+	const char *name = first_block < 2 ? "low" : "high";
+	struct finding *f = finding_add(findings, FINDING_VLARB_DIFFERS);
+	unsigned cap = first_block < 2 ? state->expect.low_cap : state->expect.high_cap;
+	unsigned kept = 0, assumed = 0;
 	struct vlarb_text t = {.count = 0};
 	char text[QOS_TEXT_MAX];
-	struct finding *f;
-	unsigned block, cap;
+	bool third = false;
 
-	if (!(state->vlarb_blocks >> first_block & 3))
-		return;
-	f = finding_add(findings, FINDING_VLARB_DIFFERS);
 	place_port(f, v->fabric, port);
-	for (block = first_block; state->diff && block < first_block + 2; block++)
-		if (state->diff->vlarb[block])
-			add_block(v, state, block, &t);
-	cap = first_block < 2 ? state->expect.low_cap : state->expect.high_cap;
 	finding_set(&f->what, "VLArb %s", name);
+	for (unsigned block = first_block; state->diff && block < first_block + 2; block++) {
+		const struct table_cause *cause = &state->diff->vlarb_cause[block];
+
+		if (!(blocks >> block & 1) || !state->diff->vlarb[block])
+			continue;
+		add_block(v, state, block, &t);
+		f->cause = cause->cause;
+		third = third || cause->third;
+		assumed += cause->assumed;
+		kept++;
+	}
 	if (t.count == 0) /* no memory to keep it */
 		return;
 	if (cap > QOS_VLARB_BLOCK)
 		finding_set(&f->what, "VLArb %s, entries %u-%u", name, t.first + 1, t.first + t.count);
-	for (block = first_block; block < first_block + 2; block++) {
-		if (expect_leftover(&state->expect, block) && state->vlarb_blocks >> block & 1)
+	for (unsigned block = first_block; block < first_block + 2; block++) {
+		if (expect_leftover(&state->expect, block) && blocks >> block & 1)
 			finding_set(&f->detail, "OpenSM sets no entry from 33 on in a table of exactly 64, so what stands "
 				    "there stays in force");
 	}
+	detail_record(f, third, assumed, kept);
 	t.count = telling_entries(&t);
 	qos_vlarb_format(t.wanted, t.count, text);
 	finding_set(&f->wanted, "%s", text);
 	qos_vlarb_format(t.got, t.count, text);
 	finding_set(&f->got, "%s", text);
+}
+
+static void add_vlarb(const struct verify *v, uint32_t port, unsigned first_block, struct finding_list *findings)
+{
+	const struct port_state *state = &v->ports[port];
+	unsigned blocks = state->vlarb_blocks & 3u << first_block;
+	const struct table_cause *causes = state->diff ? state->diff->vlarb_cause : NULL;
+
+	if (blocks == 3u << first_block && causes && causes[first_block].cause != causes[first_block + 1].cause) {
+		add_vlarb_group(v, port, first_block, 1u << first_block, findings);
+		add_vlarb_group(v, port, first_block, 2u << first_block, findings);
+	} else if (blocks) {
+		add_vlarb_group(v, port, first_block, blocks, findings);
+	}
 }
 
 /* --- the rest of a port --- */
@@ -158,6 +243,14 @@ static void add_high_limit(const struct verify *v, uint32_t port, struct finding
 	finding_set(&f->what, "VLHighLimit");
 	finding_set(&f->wanted, "%u", state->expect.high_limit);
 	finding_set(&f->got, "%u", state->high_limit_got);
+	if (!state->diff)
+		return;
+	f->cause = state->diff->high_limit_cause.cause;
+	if (f->cause == CAUSE_DRIFTED)
+		finding_set(&f->detail, "OpenSM sets it again on its next heavy sweep");
+	if (f->cause == CAUSE_UNKNOWN && !state->diff->high_limit_cause.assumed)
+		finding_set(&f->detail, "the subnet manager only has what the device told it last");
+	detail_record(f, false, state->diff->high_limit_cause.assumed, 1);
 }
 
 /* A port 0 whose tables nobody asked for, since it is not known whether it has any. */
@@ -174,6 +267,14 @@ static const char *why_not_asked(const struct verify *v)
 {
 	return v->stopped ? "not asked, as the run was stopped"
 			  : "not asked, as the device had stopped answering";
+}
+
+/* The device does not know this attribute, or has no such table (IBA 13.4.7, bits 2 to 4). */
+static bool is_unsupported(uint16_t status)
+{
+	unsigned code = status >> 2 & 7;
+
+	return code == 2 || code == 3 || code == 7;
 }
 
 /* Queries for one item that failed; with silent, only those that the device answered, with a refusal. */
@@ -193,6 +294,8 @@ static void add_failed(const struct verify *v, uint32_t port, enum verify_item i
 	if (state->asked[item] > 1)
 		finding_set(&f->what, "%s, %u of %u queries", verify_item_name(item),
 			    refused + timed_out + not_asked, state->asked[item]);
+	if (refused && is_unsupported(state->status[item]))
+		f->cause = CAUSE_UNSUPPORTED;
 	if (refused)
 		finding_set(&f->detail, "answered with MAD status 0x%04x", state->status[item]);
 	else if (timed_out)
@@ -209,8 +312,8 @@ static void add_port(const struct verify *v, uint32_t port, bool silent, struct 
 	if (state->flags & PORT_SL2VL)
 		add_sl2vl(v, port, findings);
 	if (state->flags & PORT_VLARB) {
-		add_vlarb(v, port, 0, "low", findings);
-		add_vlarb(v, port, 2, "high", findings);
+		add_vlarb(v, port, 0, findings);
+		add_vlarb(v, port, 2, findings);
 	}
 	if (state->flags & PORT_HIGH_LIMIT)
 		add_high_limit(v, port, findings);
@@ -218,8 +321,12 @@ static void add_port(const struct verify *v, uint32_t port, bool silent, struct 
 		add_unsure(v, port, findings);
 	if (state->flags & PORT_LEFT)
 		place_port(finding_add(findings, FINDING_PORT_LEFT), v->fabric, port);
-	if (state->expect.no_sl_map)
-		place_port(finding_add(findings, FINDING_SL2VL_UNSUPPORTED), v->fabric, port);
+	if (state->expect.no_sl_map) {
+		struct finding *f = finding_add(findings, FINDING_SL2VL_UNSUPPORTED);
+
+		place_port(f, v->fabric, port);
+		f->cause = CAUSE_UNSUPPORTED;
+	}
 	for (item = 0; item < VERIFY_ITEMS; item++)
 		add_failed(v, port, item, silent, findings);
 }

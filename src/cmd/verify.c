@@ -13,12 +13,14 @@
 struct verify_options {
 	struct cmd_options common; /* first: children get the same pointer */
 	const char *opensm_conf;   /* instead of a policy */
+	size_t sm_records;
 };
 
-enum { KEY_OPENSM_CONF = 0x200 };
+enum { KEY_OPENSM_CONF = 0x200, KEY_SM_RECORDS };
 
 static const struct argp_option own_options[] = {
 	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "expect what OpenSM programs from this opensm.conf; no policy is needed", 0},
+	{"sm-records", KEY_SM_RECORDS, "N", 0, "tables that differ, of which the subnet manager's record is asked for (default 10000)", 0},
 	{0},
 };
 
@@ -32,6 +34,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_OPENSM_CONF:
 		o->opensm_conf = arg;
+		return 0;
+	case KEY_SM_RECORDS:
+		o->sm_records = cmd_number(state, "--sm-records", arg, 0, 10000000);
 		return 0;
 	default:
 		return cmd_argument(key, arg, state, &o->common, o->opensm_conf ? 0 : 1,
@@ -50,8 +55,8 @@ static const struct argp argp = {
 	.children = cmd_fabric_children,
 };
 
-/* policy NULL: only tables and the SM's QoS. */
-static void verify_fabric(struct cmd_session *s, const struct qos_config *config, const struct policy *policy)
+/* Without a policy: only tables and the SM's QoS. */
+static void verify_fabric(struct cmd_session *s, const struct qos_config *config, struct cmd_sm_options *sm)
 {
 	struct verify *verify = NULL;
 
@@ -64,7 +69,8 @@ static void verify_fabric(struct cmd_session *s, const struct qos_config *config
 		report_number(s->report, "unknown", "not known", result->ports_unknown);
 		report_number(s->report, "excluded", "not programmed by OpenSM", result->ports_excluded);
 		report_section_end(s->report);
-		cmd_verify_sm(s, policy);
+		sm->verify = verify;
+		cmd_verify_sm(s, sm);
 		session_coverage(s, result);
 		verify_findings(verify, &s->findings);
 	}
@@ -80,17 +86,21 @@ static void say_file_differs(struct cmd_session *s, const char *path, const char
 
 /*
  * Where this host has OpenSM's config: whether its files hold the policy, or whether the next reload
- * would change the fabric, by somebody's edit, say. What the plan says of the config itself is told too.
+ * would change the fabric, by somebody's edit, say. What the plan says of the config itself is told too. True where
+ * the config is as the policy has it.
  */
-static void verify_files(struct cmd_session *s, const struct policy *policy)
+static bool verify_files(struct cmd_session *s, const struct policy *policy)
 {
 	struct finding_list found = {0};
 	struct plan *plan = NULL;
+	bool holds = false;
 
 	if (access(policy->opensm_config, R_OK) != 0)
-		return;
+		return false;
 	if (plan_make(policy, s->fabric, PLAN_ALLOW_DROP, &found, &plan) == 0 && plan) {
 		say_file_differs(s, plan->conf_path, plan->conf_old, plan->conf_old_size, plan->conf_new, plan->conf_new_size);
+		holds = plan->conf_old && plan->conf_old_size == plan->conf_new_size &&
+			memcmp(plan->conf_old, plan->conf_new, plan->conf_new_size) == 0;
 		say_file_differs(s, plan->rules_path, plan->rules_old, plan->rules_old_size, plan->rules_new,
 				 plan->rules_new_size);
 	}
@@ -106,10 +116,13 @@ static void verify_files(struct cmd_session *s, const struct policy *policy)
 	}
 	finding_list_clear(&found);
 	plan_free(plan);
+	return holds;
 }
 
-static void verify_policy(struct cmd_session *s, const char *path)
+static void verify_policy(struct cmd_session *s, const struct verify_options *o)
 {
+	struct cmd_sm_options sm = {.records = o->sm_records};
+	const char *path = o->common.argument[0];
 	struct cmd_plan p;
 
 	/*
@@ -118,14 +131,18 @@ static void verify_policy(struct cmd_session *s, const char *path)
 	 */
 	if (cmd_compile(s, path, PLAN_ALLOW_DROP | PLAN_TABLES_ONLY, &p)) {
 		session_fabric_fields(s);
-		verify_fabric(s, &p.plan->config, p.policy);
-		verify_files(s, p.policy);
+		sm.policy = p.policy;
+		if (verify_files(s, p.policy))
+			sm.config = p.policy->opensm_config;
+		verify_fabric(s, &p.plan->config, &sm);
 	}
 	cmd_plan_clear(&p);
 }
 
-static void verify_conf(struct cmd_session *s, const char *path)
+static void verify_conf(struct cmd_session *s, const struct verify_options *o)
 {
+	struct cmd_sm_options sm = {.config = o->opensm_conf, .records = o->sm_records};
+	const char *path = o->opensm_conf;
 	struct opensm_conf *conf = NULL;
 	struct qos_config config;
 	bool enabled = false;
@@ -144,7 +161,7 @@ static void verify_conf(struct cmd_session *s, const char *path)
 		finding_at(finding_add(&s->findings, FINDING_QOS_OFF), path, opensm_conf_line(conf, "qos"), 0);
 	} else if (session_discover(s)) {
 		session_fabric_fields(s);
-		verify_fabric(s, &config, NULL);
+		verify_fabric(s, &config, &sm);
 	}
 	opensm_conf_free(conf);
 	free(text);
@@ -152,7 +169,7 @@ static void verify_conf(struct cmd_session *s, const char *path)
 
 enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	struct verify_options options = {0};
+	struct verify_options options = {.sm_records = SM_RECORDS};
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
@@ -160,8 +177,8 @@ enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if (options.opensm_conf)
-		verify_conf(&s, options.opensm_conf);
+		verify_conf(&s, &options);
 	else
-		verify_policy(&s, options.common.argument[0]);
+		verify_policy(&s, &options);
 	return session_end(&s);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ibqos/opensm.h"
 #include "verify_sm.h"
 
 static const char *state_of(const struct sm_result *result)
@@ -16,7 +17,8 @@ static const char *state_of(const struct sm_result *result)
 	return result->known && result->info.state <= MAD_SM_MASTER ? names[result->info.state] : NULL;
 }
 
-static void report_sm(struct cmd_session *s, const struct sm_result *result, unsigned skipped)
+static void report_sm(struct cmd_session *s, const struct sm_result *result, unsigned skipped,
+		      const struct verify_records *records)
 {
 	struct report *r = s->report;
 
@@ -36,10 +38,25 @@ static void report_sm(struct cmd_session *s, const struct sm_result *result, uns
 		report_number(r, "paths_unknown", "paths not known", result->paths_unknown);
 		report_number(r, "rules_not_asked", "rules not asked about", skipped);
 	}
+	if (records->left > 0)
+		report_number(r, "records_not_asked", "records of differing tables not asked for (--sm-records)", records->left);
 	report_section_end(r);
 }
 
-static void report_coverage(struct report *r, const struct sm_result *result)
+static void coverage_row(struct report *r, const char *item, const struct check_coverage *c)
+{
+	if (c->asked == 0)
+		return;
+	report_cell_string(r, item);
+	report_cell_number(r, c->asked);
+	report_cell_number(r, c->ended[MAD_ANSWERED]);
+	report_cell_number(r, c->ended[MAD_STATUS]);
+	report_cell_number(r, c->ended[MAD_TIMED_OUT]);
+	report_cell_number(r, c->ended[MAD_NOT_ASKED]);
+	report_row_end(r);
+}
+
+static void report_coverage(struct report *r, const struct sm_result *result, const struct verify_records *records)
 {
 	static const struct report_column columns[] = {
 		{.key = "item", .title = "asked for", .type = REPORT_STRING},
@@ -52,25 +69,56 @@ static void report_coverage(struct report *r, const struct sm_result *result)
 
 	report_table(r, "sm_coverage", "coverage of the subnet manager", columns,
 		     sizeof(columns) / sizeof(columns[0]));
-	for (int i = 0; i < SM_ITEMS; i++) {
-		const struct check_coverage *c = &result->coverage[i];
-
-		if (c->asked == 0)
-			continue;
-		report_cell_string(r, sm_item_name(i));
-		report_cell_number(r, c->asked);
-		report_cell_number(r, c->ended[MAD_ANSWERED]);
-		report_cell_number(r, c->ended[MAD_STATUS]);
-		report_cell_number(r, c->ended[MAD_TIMED_OUT]);
-		report_cell_number(r, c->ended[MAD_NOT_ASKED]);
-		report_row_end(r);
-	}
+	for (int i = 0; i < SM_ITEMS; i++)
+		coverage_row(r, sm_item_name(i), &result->coverage[i]);
+	for (int i = 0; i < SM_TABLE_KINDS; i++)
+		coverage_row(r, sm_table_name(i), &records->coverage[i]);
 	report_table_end(r);
 }
 
-void cmd_verify_sm(struct cmd_session *s, const struct policy *policy)
+/* Whether the master runs on this machine: its port is of the system that we look from. */
+static bool is_local(const struct fabric *fabric, const struct sm_result *result)
 {
-	struct sm_options options = {.qos = true};
+	if (!result->known || fabric->from_node == FABRIC_NONE)
+		return false;
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		if (fabric->ports[i].guid == result->info.guid)
+			return fabric_port_node(fabric, i)->system_guid == fabric->nodes[fabric->from_node].system_guid;
+	return false;
+}
+
+/* Whether `config` is the very file that the master reads. */
+static bool reads_config(const struct cmd_session *s, const char *config, const struct sm_result *result)
+{
+	struct opensm_instance instance = {.pidfd = -1};
+	bool reads;
+
+	if (!config || !is_local(s->fabric, result))
+		return false;
+	reads = opensm_find(s->ctx, config, &instance) == 0 && opensm_sees(&instance, config) == 1;
+	opensm_instance_clear(&instance);
+	return reads;
+}
+
+static int class_differences(struct cmd_session *s, const struct cmd_sm_options *options,
+			     const struct sm_result *result, struct verify_records *records)
+{
+	const struct verify_record_options asked = {
+		.sm = result,
+		.file_holds = reads_config(s, options->config, result),
+		.limit = options->records,
+	};
+
+	if (!options->verify || options->records == 0)
+		return 0;
+	return verify_ask_records(options->verify, s->source, &asked, records);
+}
+
+void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options)
+{
+	const struct policy *policy = options->policy;
+	struct sm_options asked = {.qos = true};
+	struct verify_records records = {0};
 	struct sm_probe *probes = NULL;
 	struct sm_result result;
 	unsigned skipped = 0;
@@ -79,14 +127,16 @@ void cmd_verify_sm(struct cmd_session *s, const struct policy *policy)
 	if (s->fabric->sm_lid == 0)
 		return;
 	if (policy)
-		error = sm_probes(policy, s->fabric, SM_PAIRS, &probes, &options.probe_count, &skipped);
-	options.probes = probes;
+		error = sm_probes(policy, s->fabric, SM_PAIRS, &probes, &asked.probe_count, &skipped);
+	asked.probes = probes;
 	if (error == 0) {
-		if (policy && options.probe_count == 0)
+		if (policy && asked.probe_count == 0)
 			session_fail(s, "no active adapter was found, so the subnet administrator was asked for no path");
-		error = sm_check(s->source, s->fabric, &options, &s->findings, &result);
-		report_sm(s, &result, skipped);
-		report_coverage(s->report, &result);
+		error = sm_check(s->source, s->fabric, &asked, &s->findings, &result);
+		if (error == 0)
+			error = class_differences(s, options, &result, &records);
+		report_sm(s, &result, skipped, &records);
+		report_coverage(s->report, &result, &records);
 	}
 	if (error != 0 && error != -EINTR) /* a signal is told at the end */
 		session_fail(s, "cannot ask the subnet manager: %s", strerror(-error));

@@ -7,11 +7,19 @@
 
 #include "ibqos/policy.h"
 
+struct cmd_sm_options {
+	const struct policy *policy; /* NULL: no paths are asked for */
+	struct verify *verify;	     /* whose differences are classed by what the SM has recorded; NULL: none */
+	const char *config;	     /* a config file of this machine that holds what is wanted; NULL: none does */
+	size_t records;		     /* of the SM's at most; 0: none are asked for */
+};
+
 /*
- * Asks the subnet manager whether it runs with QoS on and, with a policy, gives paths the SLs of its rules; reports
- * it and adds the findings. Nothing where the fabric has no SM, which is a finding already.
+ * Asks the subnet manager whether it runs with QoS on and, with a policy, gives paths the SLs of its rules, and what it
+ * has recorded of the tables that differ; reports it and adds the findings, but those of `verify`. Nothing where the
+ * fabric has no SM, which is a finding already.
  */
-void cmd_verify_sm(struct cmd_session *s, const struct policy *policy);
+void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options);
 
 /* Only whether there is a subnet manager that answers and is the master; else a finding. Reports nothing. */
 void cmd_ask_sm(struct cmd_session *s);

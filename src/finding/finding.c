@@ -19,6 +19,38 @@ const struct finding_kind *finding_kind(enum finding_code code)
 	return (unsigned)code < FINDING_CODES ? &kinds[code] : NULL;
 }
 
+static const struct finding_cause_kind causes[CAUSES] = {
+	[CAUSE_NOT_APPLIED] = {"not-applied", "the subnet manager has not programmed it",
+			       "reload OpenSM (SIGHUP), twice; if it stays, look for ERR 3111 and 3113 in its log, and "
+			       "restart OpenSM if it was started without this config file"},
+	[CAUSE_AWAITS_SWEEP] = {"awaits-sweep",
+				"not applied: it was programmed for other OperationalVLs than the port runs now, and needs "
+				"another heavy sweep",
+				"reload OpenSM (SIGHUP): it masks tables with the OperationalVLs before it sets them"},
+	[CAUSE_DRIFTED] = {"drifted", "the subnet manager has programmed it, and the device holds something else since",
+			   "find out what changed or reset the device; OpenSM never repairs this on a reload: restart OpenSM, "
+			   "or change the value and change it back, with a reload each"},
+	[CAUSE_OTHER_CONFIG] = {"other-config",
+				"the subnet manager has programmed something else: it runs another config, or has not read this one",
+				"see which config the master subnet manager reads; give it this one and reload it"},
+	[CAUSE_UNKNOWN] = {"unknown", "whether the subnet manager programmed it is not known",
+			   "run again while the subnet administrator answers; restarting OpenSM programs all ports anew"},
+	[CAUSE_UNSUPPORTED] = {"unsupported", "the device cannot hold it",
+			       "look at the device's firmware and capabilities; nothing need be done where no class's traffic passes"},
+};
+
+const struct finding_cause_kind *finding_cause_kind(enum finding_cause cause)
+{
+	return cause > CAUSE_NONE && cause < CAUSES ? &causes[cause] : NULL;
+}
+
+const char *finding_advice(const struct finding *f)
+{
+	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
+
+	return cause ? cause->advice : finding_kind(f->code)->advice;
+}
+
 const char *finding_severity_name(enum finding_severity severity)
 {
 	switch (severity) {
@@ -49,15 +81,12 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-void finding_set(char **member, const char *format, ...)
+static void set(char **member, const char *format, va_list args)
 {
-	va_list args;
 	char *text;
 
-	va_start(args, format);
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
-	va_end(args);
 	if (text && !is_printable(text)) {
 		char *made = text_utf8(text, strlen(text));
 
@@ -66,6 +95,29 @@ void finding_set(char **member, const char *format, ...)
 	}
 	free(*member); /* only now: the arguments may have pointed into it */
 	*member = text;
+}
+
+void finding_set(char **member, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	set(member, format, args);
+	va_end(args);
+}
+
+void finding_append(char **member, const char *format, ...)
+{
+	char *more = NULL;
+	va_list args;
+
+	va_start(args, format);
+	set(&more, format, args);
+	va_end(args);
+	if (!more)
+		return;
+	finding_set(member, "%s%s%s", *member ? *member : "", *member ? "; " : "", more);
+	free(more);
 }
 
 struct finding *finding_at(struct finding *f, const char *file, unsigned line, unsigned column)

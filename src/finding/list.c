@@ -67,6 +67,7 @@ static int compare_findings(const void *left, const void *right)
 		order = order ? order : COMPARE(a->column, b->column);
 	}
 	order = order ? order : COMPARE(a->code, b->code);
+	order = order ? order : COMPARE(a->cause, b->cause);
 	order = order ? order : compare_text(a->name, b->name);
 	order = order ? order : COMPARE(a->guid, b->guid);
 	order = order ? order : COMPARE(a->port, b->port);

@@ -12,6 +12,7 @@
 /* No titles: a person gets the groups instead. */
 static const struct report_column columns[] = {
 	{.key = "code", .type = REPORT_STRING},      {.key = "severity", .type = REPORT_STRING},
+	{.key = "class", .type = REPORT_STRING},
 	{.key = "node_guid", .type = REPORT_GUID},   {.key = "port", .type = REPORT_NUMBER},
 	{.key = "node", .type = REPORT_STRING},      {.key = "peer_guid", .type = REPORT_GUID},
 	{.key = "peer_port", .type = REPORT_NUMBER}, {.key = "peer", .type = REPORT_STRING},
@@ -41,9 +42,11 @@ static void cell_if(struct report *r, bool present, uint64_t number)
 static void put_row(struct report *r, const struct finding *f)
 {
 	const struct finding_kind *kind = finding_kind(f->code);
+	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
 
 	report_cell_string(r, kind->code);
 	report_cell_string(r, finding_severity_name(f->severity));
+	cell_text(r, cause ? cause->name : NULL);
 	report_cell_guid(r, f->guid);
 	cell_if(r, f->guid != 0 && f->port >= 0, (uint64_t)f->port);
 	cell_text(r, f->name);
@@ -58,7 +61,7 @@ static void put_row(struct report *r, const struct finding *f)
 	cell_text(r, f->got);
 	cell_text(r, f->detail);
 	report_cell_string(r, kind->title);
-	report_cell_string(r, kind->advice);
+	report_cell_string(r, finding_advice(f));
 	report_row_end(r);
 }
 
@@ -82,6 +85,7 @@ static int compare_alike(const struct entry *a, const struct entry *b)
 	int order = COMPARE(g->severity, f->severity);
 
 	order = order ? order : COMPARE(f->code, g->code);
+	order = order ? order : COMPARE(f->cause, g->cause);
 	order = order ? order : COMPARE(f->file != NULL, g->file != NULL);
 	if (order == 0 && f->file)
 		return COMPARE(a->index, b->index);
@@ -143,7 +147,8 @@ static void put_groups(struct report *r, const struct finding_list *findings, bo
 		for (end = start + 1; end < count && entries[end].first == entries[start].first;)
 			end++;
 		group.count = end - start;
-		group.last_of_code = end == count || members[end]->code != members[start]->code;
+		group.last_of_code = end == count || members[end]->code != members[start]->code ||
+				     members[end]->cause != members[start]->cause;
 		r->writer->group(r, &group);
 	}
 out:

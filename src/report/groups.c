@@ -169,6 +169,7 @@ static void put_in_fabric(struct report *r, const struct report_group *group)
 {
 	const struct finding *f = group->members[0];
 	const struct finding_kind *kind = finding_kind(f->code);
+	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
 
 	report_put(r, "%s: ", finding_severity_name(f->severity));
 	if (group->count > 1) {
@@ -182,6 +183,8 @@ static void put_in_fabric(struct report *r, const struct report_group *group)
 	}
 	report_put(r, "%s (%s)\n", kind->title, kind->code);
 	put_wanted(r, group, "wanted ", true);
+	if (cause)
+		report_put(r, INDENT "%s: %s\n", cause->name, cause->title);
 	if (group->count > 1 && strcmp(noun_of(group), "times") != 0)
 		put_places(r, group);
 }
@@ -194,5 +197,5 @@ void text_group(struct report *r, const struct report_group *group)
 	else
 		put_in_fabric(r, group);
 	if (group->last_of_code)
-		report_put(r, INDENT "advice: %s\n", finding_kind(group->members[0]->code)->advice);
+		report_put(r, INDENT "advice: %s\n", finding_advice(group->members[0]));
 }

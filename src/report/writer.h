@@ -28,12 +28,12 @@ struct report_value {
 	const char *unit; /* of a field; may be NULL */
 };
 
-/* Alike findings: same severity, code, what, wanted and got. In the order of the list. */
+/* Alike findings: same severity, code, cause, what, wanted and got. In the order of the list. */
 struct report_group {
 	const struct finding *const *members;
 	size_t count;
 	bool all;          /* name each member */
-	bool last_of_code; /* no more groups of this code follow */
+	bool last_of_code; /* no more groups of this code and cause follow */
 };
 
 /*

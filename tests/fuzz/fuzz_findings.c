@@ -49,6 +49,7 @@ static void add(struct fuzz *in, struct finding_list *list)
 	if (kind & 1)
 		f->severity = fuzz_below(in, FINDING_CRITICAL + 1);
 	f->weight = kind & 2 ? fuzz_byte(in) / 16.0 : 0;
+	f->cause = kind & 32 ? fuzz_below(in, CAUSES) : CAUSE_NONE;
 	if (kind & 4) {
 		finding_at(f, files[fuzz_below(in, 3)], fuzz_below(in, 4), fuzz_below(in, 4));
 	} else if (kind & 8) {
@@ -85,6 +86,7 @@ static void add_backwards(const struct finding_list *from, struct finding_list *
 			if (texts[k])
 				finding_set(members[k], "%s", texts[k]);
 		g->severity = f->severity;
+		g->cause = f->cause;
 		g->guid = f->guid;
 		g->port = f->port;
 		g->peer_guid = f->peer_guid;

@@ -206,6 +206,12 @@ static void build_fabric(struct report *r, struct finding_list *findings)
 		finding_set(&f->wanted, "0,1,2,3");
 		finding_set(&f->got, port == 4 ? "0,1,0,0" : "0,0,0,0");
 	}
+	for (int port = 21; port <= 22; port++) { /* alike but for the reason: each class has its own advice */
+		f = on_link(findings, FINDING_VLARB_DIFFERS, 1, port);
+		f->cause = port == 21 ? CAUSE_DRIFTED : CAUSE_NOT_APPLIED;
+		finding_set(&f->what, "VLArb low");
+		finding_set(&f->wanted, "0:1");
+	}
 	for (int leaf = 1; leaf <= 2; leaf++) { /* alike but for the detail */
 		f = on_link(findings, FINDING_AGENT_SILENT, (unsigned)leaf, 1);
 		f->port = FINDING_WHOLE_NODE;
@@ -432,7 +438,7 @@ static void test_findings_in_json(void **state)
 	struct json_object *top = parse(text), *rows = member(top, "findings"), *row;
 
 	(void)state;
-	assert_int_equal(json_object_array_length(rows), 17);
+	assert_int_equal(json_object_array_length(rows), 19);
 	row = json_object_array_get_idx(rows, 0); /* leaf-1 has the even port of 1 + port % 2 */
 	assert_string_equal(string_of(row, "code"), "sl2vl-differs");
 	assert_string_equal(string_of(row, "severity"), "critical");
@@ -451,7 +457,11 @@ static void test_findings_in_json(void **state)
 	assert_null(member(row, "detail"));
 	assert_string_equal(string_of(row, "title"), finding_kind(FINDING_SL2VL_DIFFERS)->title);
 	assert_string_equal(string_of(row, "advice"), finding_kind(FINDING_SL2VL_DIFFERS)->advice);
-	row = json_object_array_get_idx(rows, 13); /* no-sm comes before agent-silent in the table of codes */
+	assert_null(member(row, "class"));
+	row = json_object_array_get_idx(rows, 12);
+	assert_string_equal(string_of(row, "class"), "not-applied");
+	assert_string_equal(string_of(row, "advice"), finding_cause_kind(CAUSE_NOT_APPLIED)->advice);
+	row = json_object_array_get_idx(rows, 15); /* no-sm comes before agent-silent in the table of codes */
 	assert_string_equal(string_of(row, "code"), "agent-silent");
 	assert_null(member(row, "port"));
 	assert_null(member(row, "peer_guid"));
@@ -482,10 +492,10 @@ static void test_all_names_each(void **state)
 	(void)state;
 	assert_non_null(strstr(some, "critical: 11 ports: "));
 	assert_non_null(strstr(some, " and 1 more (--all, or --format json, names each)"));
-	assert_int_equal(count_of(some, " to host-"), 10 + 1 + 1);
+	assert_int_equal(count_of(some, " to host-"), 10 + 1 + 2 + 1);
 	assert_non_null(strstr(all, "critical: 11 ports: "));
 	assert_null(strstr(all, " more ("));
-	assert_int_equal(count_of(all, " to host-"), 11 + 1 + 1);
+	assert_int_equal(count_of(all, " to host-"), 11 + 1 + 2 + 1);
 	assert_non_null(strstr(all, "leaf-2[11] to host-211"));
 	assert_null(strstr(some, "fabric:"));
 	free(some);
