@@ -47,6 +47,9 @@ UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
 UNIT_HELP := $(patsubst %.c,$(OUT)/%.o,$(sort $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))))
 OVERLAY := $(OUT)/tests/overlay.so
 FLOOR := $(OUT)/tests/floor
+# A second ibqos for the tests, which can be made to fail at each step (include/ibqos/faultpoint.h).
+FAULT := $(OUT)/tests/ibqos-fault
+FAULT_OBJ := $(patsubst %.c,$(OUT)/fault/%.o,$(sort $(shell grep -l 'ibqos/faultpoint.h' $(LIB_SRC))))
 
 .PHONY: all lib unit tools demo check check-extra check-long chaos check-layers bench deps man policy-docs install clean format
 .DELETE_ON_ERROR:
@@ -54,7 +57,7 @@ FLOOR := $(OUT)/tests/floor
 all: $(OUT)/ibqos
 lib: $(OUT)/libibqos.a
 unit: $(UNIT_BIN)
-tools: $(OVERLAY) $(FLOOR)
+tools: $(OVERLAY) $(FLOOR) $(FAULT)
 
 $(OUT)/%.o: %.c Makefile
 	$(call say,CC,$<)
@@ -84,6 +87,17 @@ $(FLOOR): tests/bench/floor.c Makefile
 	$(call say,TOOL,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDLIBS)
+
+$(OUT)/fault/%.o: %.c Makefile
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -DIBQOS_FAULT_POINTS $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The objects named here take the place of those in the archive.
+$(FAULT): $(CMD_OBJ) $(FAULT_OBJ) $(OUT)/libibqos.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 deps:
 	$(Q)scripts/deps.sh

@@ -10,7 +10,7 @@
 #include "ibqos/policy.h"
 
 struct apply_options {
-	unsigned deadline_s;   /* for all ports to read back right, rollback has as much again */
+	unsigned deadline_s;   /* for all ports to read back right, for each step, and as much again for each way back */
 	double max_lag;	       /* fraction of the ports present throughout that may lag without roll back: 0.01 */
 	bool allow_incomplete; /* go on although part of the fabric does not answer */
 	bool (*progress)(void *arg, const char *step, const struct verify_result *result); /* may be NULL; false: stop */
@@ -18,7 +18,8 @@ struct apply_options {
 };
 
 enum apply_step {
-	APPLY_PREFLIGHT, APPLY_BACKUP, APPLY_INSTALL, APPLY_RELOAD, APPLY_CONVERGE, APPLY_ROLLBACK, APPLY_DONE,
+	APPLY_PREFLIGHT, APPLY_BACKUP, APPLY_CONFIRM, APPLY_INSTALL, APPLY_RELOAD, APPLY_CONVERGE, APPLY_ROLLBACK,
+	APPLY_DONE,
 };
 const char *apply_step_name(enum apply_step step);
 
@@ -39,6 +40,7 @@ struct apply_result {
 	enum apply_outcome outcome;
 	bool installed;		 /* the new files are in place now */
 	unsigned reloads;	 /* SIGHUPs sent */
+	unsigned steps, step;	 /* tables that the ports go through, the new ones included, and which was reached, from 1 */
 	char *history;		 /* folder with the old files; NULL if not made */
 	double seconds;		 /* from the first reload until the last port read right */
 	bool measured, back_measured;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* The steps of an apply, in order; and an undo, which is just its way back. */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,64 +33,6 @@ void apply_result_clear(struct apply_result *result)
 	*result = (struct apply_result){0};
 }
 
-/* A step begins: kept in the result and, once there is one, in the journal. */
-static int begin_step(struct transaction *t, enum apply_step step, const char *text)
-{
-	t->result->reached = step;
-	ctx_info(t->ctx, "%s: %s", apply_step_name(step), text);
-	return t->result->history ? history_note(t->result->history, step, text) : 0;
-}
-
-static void failed(struct transaction *t, const char *doing, int error)
-{
-	struct finding *f = finding_add(t->findings, FINDING_APPLY_FAILED);
-
-	finding_set(&f->what, "%s", doing);
-	finding_set(&f->got, "%s", strerror(-error));
-	t->result->outcome = APPLY_NOT_INSTALLED;
-}
-
-/* Undoes the first half of an install. */
-static void put_rules_back(struct transaction *t)
-{
-	const struct text *now = &t->rules.now;
-	int error = now->text ? file_replace(t->rules.path, now->text, now->size, 0644) : file_remove(t->rules.path);
-
-	if (error != 0) {
-		struct finding *f = finding_at(finding_add(t->findings, FINDING_APPLY_ROLLBACK_FAILED), t->rules.path, 0, 0);
-
-		finding_set(&f->got, "%s", strerror(-error));
-		t->result->outcome = APPLY_NOT_ROLLED_BACK;
-	}
-}
-
-static int install(struct transaction *t)
-{
-	int error;
-
-	/* Once more, right before: reading the ports took its time, and others may edit these files. */
-	if (!files_are_ours(t)) {
-		t->result->outcome = APPLY_NOT_INSTALLED;
-		return -EBUSY;
-	}
-	/* The rules first: read with the old tables they do no harm, the tables without them would mislead. */
-	error = file_replace(t->rules.path, t->rules.new.text, t->rules.new.size, 0644);
-	if (error != 0) {
-		failed(t, t->rules.path, error);
-		return error;
-	}
-	error = file_replace(t->conf.path, t->conf.new.text, t->conf.new.size, 0644);
-	if (error != 0) {
-		failed(t, t->conf.path, error);
-		put_rules_back(t);
-		return error;
-	}
-	t->conf.now = t->conf.new;
-	t->rules.now = t->rules.new;
-	t->result->installed = true;
-	return 0;
-}
-
 static uint32_t lagging(const struct verify_result *r)
 {
 	return r->ports_differ + r->ports_unknown;
@@ -101,7 +44,7 @@ static void report_why(struct transaction *t, int error)
 	const struct verify_result *state = &t->result->verify;
 	struct finding *f;
 
-	if (error == -EPROTO) /* ask_sm() has told */
+	if (error == -EPROTO || error == -ESTALE) /* told where it was found */
 		return;
 	if (error == -EBADMSG) {
 		f = finding_at(finding_add(t->findings, FINDING_OPENSM_POLICY_REFUSED), t->rules.path, 0, 0);
@@ -134,7 +77,7 @@ static void list_lagging(struct transaction *t, const struct verify *verify)
 	finding_set(&f->detail, "the new tables stay: no more than %.3g %% lag", 100 * t->options->max_lag);
 	verify_findings(verify, t->findings);
 	t->result->outcome = APPLY_LAGGING;
-	history_note(t->result->history, APPLY_DONE, "some ports lag, the new tables stay");
+	note(t, APPLY_DONE, "some ports lag, the new tables stay");
 }
 
 /*
@@ -168,16 +111,18 @@ static int already_applied(struct transaction *t, const struct qos_config *confi
 }
 
 /* Keeps the old files and says so in the journal; false, with a finding, if that cannot be done. */
-static bool back_up(struct transaction *t, const struct policy *policy)
+static bool back_up(struct transaction *t, const struct policy *policy, const struct plan *plan)
 {
 	int error;
 
-	begin_step(t, APPLY_BACKUP, "keeping the old files");
-	error = history_begin(t, policy, &t->result->history);
+	note(t, APPLY_BACKUP, "keeping the old files");
+	error = history_begin(t, policy, plan, &t->result->history);
 	if (error == 0)
-		error = begin_step(t, APPLY_INSTALL, "writing OpenSM's files");
-	if (error != 0)
-		failed(t, "keeping the old files under the state directory", error);
+		error = history_note(t->result->history, APPLY_INSTALL, "writing OpenSM's files");
+	if (error != 0) {
+		say_failed(t, "keeping the old files under the state directory", strerror(-error));
+		t->result->outcome = APPLY_NOT_INSTALLED;
+	}
 	return error == 0;
 }
 
@@ -211,23 +156,68 @@ static int ask_sm(struct transaction *t)
 	return -EPROTO;
 }
 
-static void change(struct transaction *t, const struct qos_config *config)
+static bool few_lag(const struct transaction *t, int error)
+{
+	const struct verify_result *state = &t->result->verify;
+
+	return error == -ETIME && lagging(state) <= t->options->max_lag * state->ports;
+}
+
+/* The tables of a step, which the goal has from then on. */
+static int aim_at(struct transaction *t, unsigned step, const struct plan *plan, struct qos_config *config)
+{
+	bool enabled;
+
+	t->result->step = step + 1;
+	if (step < t->steps.count)
+		return config_of(&t->steps.conf[step], t->conf.path, config, &enabled);
+	*config = plan->config;
+	return 0;
+}
+
+/*
+ * All steps up to the new tables. Of those in between it is enough that ports match, and a few that lag are not
+ * what it ends with.
+ */
+static int go_through(struct transaction *t, const struct plan *plan, struct qos_config *config, struct verify **verify)
 {
 	struct goal goal = {.ctx = t->ctx, .config = config, .judge_rules = true, .state = &t->result->verify};
-	struct verify *verify = NULL;
-	int error;
+	char text[96];
 
-	begin_step(t, APPLY_CONVERGE, "reloading OpenSM and reading the ports back");
-	error = converge(t, &goal, &verify);
-	t->result->measured = verify != NULL;
+	for (unsigned step = 0;; step++) {
+		bool last = step == t->steps.count;
+		int error = aim_at(t, step, plan, config);
+
+		snprintf(text, sizeof(text), "reloading OpenSM and reading the ports back, tables %u of %u", step + 1,
+			 t->steps.count + 1);
+		note(t, APPLY_CONVERGE, text);
+		goal.passing = !last;
+		if (error == 0)
+			error = converge(t, &goal, verify);
+		t->result->measured = *verify != NULL;
+		if (last)
+			return error;
+		if (error == 0 || few_lag(t, error))
+			error = install_step(t, step + 1);
+		if (error != 0)
+			return error;
+	}
+}
+
+static void change(struct transaction *t, const struct plan *plan)
+{
+	struct verify *verify = NULL;
+	struct qos_config config;
+	int error = go_through(t, plan, &config, &verify);
+
 	if (error == 0)
 		error = ask_sm(t);
 	if (error == 0) {
 		t->result->outcome = APPLY_APPLIED;
-		begin_step(t, APPLY_DONE, "every port holds the new tables");
+		note(t, APPLY_DONE, "every port holds the new tables");
 	} else {
 		report_why(t, error);
-		if (error == -ETIME && lagging(&t->result->verify) <= t->options->max_lag * t->result->verify.ports) {
+		if (t->result->step > t->steps.count && few_lag(t, error)) {
 			list_lagging(t, verify);
 		} else {
 			/* which ports, as they were before the way back changes them again */
@@ -239,32 +229,93 @@ static void change(struct transaction *t, const struct qos_config *config)
 	verify_free(verify);
 }
 
+/* Whatever the change came to, later runs go by the journal. */
+static void say_journal(struct transaction *t)
+{
+	struct finding *f;
+
+	if (t->journal_error == 0)
+		return;
+	f = finding_at(finding_add(t->findings, FINDING_APPLY_JOURNAL), t->result->history, 0, 0);
+	finding_set(&f->got, "%s", strerror(-t->journal_error));
+}
+
 static void transaction_end(struct transaction *t)
 {
+	say_journal(t);
 	opensm_log_events_clear(&t->events);
 	opensm_instance_clear(&t->sm);
 	if (t->lock >= 0)
 		close(t->lock);
 }
 
+static const char *which(const struct text *found, const struct text *old, const struct text *new)
+{
+	return text_equal(found, new) ? "new" : text_equal(found, old) ? "old" : "in between";
+}
+
 /*
  * An apply that was killed may have left a mixture of its old and new files, or files that OpenSM
- * never read. What was there before it counts as the old files; false if they are neither.
+ * never read. What was there before it counts as the old files, unless somebody has edited them since.
  */
 static void take_up_unfinished(struct transaction *t, const struct history *h)
 {
+	struct text conf, rules;
 	struct finding *f;
+	char *made = NULL;
 
-	if (strcmp(h->conf_path, t->conf.path) != 0 || strcmp(h->rules_path, t->rules.path) != 0)
+	if (strcmp(h->conf_path, t->conf.path) == 0 && strcmp(h->rules_path, t->rules.path) == 0 &&
+	    history_find_conf(h, &conf, &made) && history_find_rules(h, &rules)) {
+		t->conf.old = h->conf_old;
+		t->rules.old = h->rules_old;
+		t->unfinished = true;
+		f = finding_at(finding_add(t->findings, FINDING_APPLY_UNFINISHED), h->folder, 0, 0);
+		finding_set(&f->got, "opensm.conf is %s, qos-policy %s; its journal ends with: %s",
+			    which(&conf, &h->conf_old, &h->conf_new), which(&rules, &h->rules_old, &h->rules_new),
+			    h->last ? h->last : "nothing");
+		finding_set(&f->detail, "the files from before it count as the old ones now");
+	}
+	free(made);
+}
+
+/* Once its own journal holds that it writes, the one before is no longer what a rollback would undo. */
+static void close_unfinished(struct transaction *t, const struct history *h)
+{
+	char text[64 + NAME_MAX];
+	int error;
+
+	if (!t->unfinished)
 		return;
-	if ((!text_equal(&t->conf.now, &h->conf_old) && !text_equal(&t->conf.now, &h->conf_new)) ||
-	    (!text_equal(&t->rules.now, &h->rules_old) && !text_equal(&t->rules.now, &h->rules_new)))
-		return; /* edited since */
-	t->conf.old = h->conf_old;
-	t->rules.old = h->rules_old;
-	t->unfinished = true;
-	f = finding_at(finding_add(t->findings, FINDING_APPLY_UNFINISHED), h->folder, 0, 0);
-	finding_set(&f->detail, "the files from before it count as the old ones now");
+	snprintf(text, sizeof(text), DONE_TAKEN_UP " by %s", strrchr(t->result->history, '/') + 1);
+	error = history_note(h->folder, APPLY_DONE, text);
+	if (error != 0 && t->journal_error == 0)
+		t->journal_error = error;
+}
+
+/* Preflight has let it through. */
+static int carry_out(struct transaction *t, const struct policy *policy, const struct plan *plan,
+		     const struct history *unfinished)
+{
+	bool applied = false;
+	int error = already_applied(t, &plan->config, &applied);
+
+	if (error != 0)
+		return error;
+	if (applied) {
+		t->result->outcome = APPLY_UNCHANGED;
+		t->result->installed = true;
+		t->result->reached = APPLY_DONE;
+		return 0;
+	}
+	error = steps_make(plan, &t->steps);
+	t->result->steps = t->steps.count + 1;
+	if (error == 0 && back_up(t, policy, plan)) {
+		close_unfinished(t, unfinished);
+		if (install(t) == 0)
+			change(t, plan);
+	}
+	steps_clear(&t->steps);
+	return error;
 }
 
 int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric, const struct policy *policy,
@@ -282,45 +333,22 @@ int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric 
 	};
 	struct history unfinished = {0};
 	unsigned skipped;
-	bool applied = false;
 	int error;
 
 	*result = (struct apply_result){0};
-	begin_step(&t, APPLY_PREFLIGHT, "looking whether the change can be made");
+	note(&t, APPLY_PREFLIGHT, "looking whether the change can be made");
 	error = sm_probes(policy, fabric, SM_PAIRS, &probes, &sm_wanted.probe_count, &skipped);
 	sm_wanted.probes = probes;
 	if (error == 0 && lock_files(&t)) {
 		if (history_unfinished(ctx, &unfinished) == 0)
 			take_up_unfinished(&t, &unfinished);
-		if (preflight(&t)) {
-			error = already_applied(&t, &plan->config, &applied);
-			if (error == 0 && applied) {
-				result->outcome = APPLY_UNCHANGED;
-				result->installed = true;
-				result->reached = APPLY_DONE;
-			} else if (error == 0 && back_up(&t, policy) && install(&t) == 0) {
-				change(&t, &plan->config);
-			}
-		}
+		if (preflight(&t))
+			error = carry_out(&t, policy, plan, &unfinished);
 	}
 	transaction_end(&t);
 	history_clear(&unfinished);
 	free(probes);
 	return error;
-}
-
-/* Which of two texts is in place: the first, if it cannot be told. */
-static struct text in_place(const char *path, const struct text *first, const struct text *second)
-{
-	struct text there = {0};
-	char *data = NULL;
-	int error = file_read(path, &data, &there.size);
-	bool is_second;
-
-	there.text = data;
-	is_second = (error == 0 || error == -ENOENT) && text_equal(&there, second);
-	free(data);
-	return is_second ? *second : *first;
 }
 
 int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric, const char *folder,
@@ -329,6 +357,7 @@ int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric
 	struct transaction t = {.ctx = ctx, .source = source, .fabric = fabric, .options = options,
 				.findings = findings, .result = result, .undo = true, .sm = {.pidfd = -1}, .lock = -1};
 	struct history h;
+	char *made = NULL;
 	int error = history_read(ctx, folder, &h);
 
 	*result = (struct apply_result){0};
@@ -340,19 +369,24 @@ int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric
 		history_clear(&h);
 		return error == -ENOMEM ? error : 0;
 	}
-	/* An apply that was killed may have written one file and not the other. */
-	t.conf = (struct change_file){h.conf_path, in_place(h.conf_path, &h.conf_new, &h.conf_old), h.conf_old, h.conf_new};
-	t.rules = (struct change_file){h.rules_path, in_place(h.rules_path, &h.rules_new, &h.rules_old), h.rules_old,
-				       h.rules_new};
+	t.conf = (struct change_file){.path = h.conf_path, .old = h.conf_old, .new = h.conf_new};
+	t.rules = (struct change_file){.path = h.rules_path, .old = h.rules_old, .new = h.rules_new};
+	t.steps = h.steps;
 	t.log_path = h.log_path;
-	if (lock_files(&t) && preflight(&t)) {
-		result->history = strdup(h.folder); /* its journal goes on */
-		if (result->history)
-			roll_back(&t);
-		else
-			error = -ENOMEM;
+	/* An apply that was killed may have written any of its files; others are refused by preflight. */
+	if (lock_files(&t)) {
+		history_find_conf(&h, &t.conf.now, &made);
+		history_find_rules(&h, &t.rules.now);
+		if (preflight(&t)) {
+			result->history = strdup(h.folder); /* its journal goes on */
+			if (result->history)
+				roll_back(&t);
+			else
+				error = -ENOMEM;
+		}
 	}
 	transaction_end(&t);
+	free(made);
 	history_clear(&h);
 	return error;
 }

@@ -16,54 +16,24 @@
 #define FIND_MS 100
 
 /*
- * The old opensm.conf made explicit for the way back: with QoS on, so that OpenSM programs the old
- * tables at all, and later, where QoS was off, with the key written: a key that is missing keeps
- * its running value over a reload (osm_subnet.c).
+ * The old files with the config made explicit for the way back: with QoS on, so that OpenSM programs the old
+ * tables at all, and later, where QoS was off, with the key written: a key that is missing keeps its running
+ * value over a reload (osm_subnet.c). The config first: where there is no room for it all stays as it was, and
+ * rules that are left over do no harm to old tables.
  */
-static int old_conf_with_qos(const struct transaction *t, const char *qos, char **text, size_t *size)
+static int restore_files(struct transaction *t, const char *qos, char **made)
 {
-	struct opensm_conf *conf = NULL;
-	int error = opensm_conf_parse(t->conf.old.text, t->conf.old.size, &conf);
+	struct text conf = {0};
+	int error = conf_with_qos(&t->conf.old, qos, made, &conf.size);
 
-	if (error == 0)
-		error = opensm_conf_set(conf, "qos", qos);
-	if (error == 0)
-		error = opensm_conf_render(conf, text, size);
-	opensm_conf_free(conf);
-	return error;
-}
-
-static int old_config(const struct transaction *t, struct qos_config *config, bool *enabled)
-{
-	struct finding_list doubts = {0}; /* the admin's own file, as it was: no news */
-	struct opensm_conf *conf = NULL;
-	int error = opensm_conf_parse(t->conf.old.text, t->conf.old.size, &conf);
-
-	if (error == 0)
-		error = opensm_conf_get_qos(conf, t->conf.path, config, enabled, &doubts);
-	opensm_conf_free(conf);
-	finding_list_clear(&doubts);
-	return error;
-}
-
-/* Puts both files back; what is then in place belongs to the caller, as *text, until the end of the way back. */
-static int restore_files(struct transaction *t, const char *qos, char **text)
-{
-	const struct change_file *rules = &t->rules;
-	size_t size = 0;
-	int error = old_conf_with_qos(t, qos, text, &size);
-
-	if (error == 0 && rules->old.text)
-		error = file_replace(rules->path, rules->old.text, rules->old.size, 0644);
-	else if (error == 0)
-		error = file_remove(rules->path);
-	if (error == 0)
-		error = file_replace(t->conf.path, *text, size, 0644);
-	if (error == 0) {
-		t->conf.now = (struct text){*text, size};
-		t->rules.now = t->rules.old;
-	}
-	return error;
+	if (error != 0)
+		return error;
+	conf.text = *made;
+	error = put_file(&t->conf, &conf);
+	if (text_equal(&t->conf.now, &conf) && !text_equal(&t->rules.now, &t->rules.old))
+		error = put_file(&t->rules, &t->rules.old);
+	/* what is in place but for an fsync that failed serves */
+	return text_equal(&t->conf.now, &conf) && text_equal(&t->rules.now, &t->rules.old) ? 0 : error;
 }
 
 static void say_not_rolled_back(struct transaction *t, const char *why)
@@ -73,7 +43,7 @@ static void say_not_rolled_back(struct transaction *t, const char *why)
 	t->result->outcome = APPLY_NOT_ROLLED_BACK;
 	finding_set(&f->got, "%s", why);
 	finding_set(&f->detail, "the files before and after are kept in %s", t->result->history);
-	history_note(t->result->history, APPLY_DONE, "roll back failed");
+	note(t, APPLY_DONE, DONE_ROLLBACK_FAILED);
 }
 
 /* The old files are in place: what became of the ports. */
@@ -96,7 +66,7 @@ static void say_rolled_back(struct transaction *t, int error, bool qos_was_on)
 		finding_set(&f->got, "every port holds the old tables%s",
 			    qos_was_on ? "" : ", which are OpenSM's own, as QoS was off before");
 	finding_set(&f->detail, "the files before and after are kept in %s", t->result->history);
-	history_note(t->result->history, APPLY_DONE, "rolled back");
+	note(t, APPLY_DONE, DONE_ROLLED_BACK);
 }
 
 /*
@@ -133,6 +103,44 @@ static int switch_qos_off(struct transaction *t, char **text)
 	return error;
 }
 
+/* Which of the steps is in place, from 0; the last is the new config. */
+static unsigned step_in_place(const struct transaction *t)
+{
+	unsigned step = 0;
+
+	while (step < t->steps.count && !text_equal(&t->conf.now, &t->steps.conf[step]))
+		step++;
+	return step;
+}
+
+/*
+ * Back through the tables in between, from which no mixture with the old ones holds traffic up. Whatever does
+ * not come of it, the old tables are what counts. -ESTALE: the files are somebody else's by now.
+ */
+static int step_back(struct transaction *t)
+{
+	struct verify_result state;
+	struct qos_config config;
+	struct goal goal = {.ctx = t->ctx, .config = &config, .passing = true, .state = &state};
+	struct verify *verify = NULL;
+	bool enabled;
+
+	if (!t->steps.back || text_equal(&t->conf.now, &t->conf.old))
+		return 0;
+	for (unsigned step = step_in_place(t); step > 0; step--) {
+		if (!files_are_ours(t))
+			return -ESTALE;
+		if (config_of(conf_of_step(t, step - 1), t->conf.path, &config, &enabled) != 0 ||
+		    put_file(&t->conf, conf_of_step(t, step - 1)) != 0)
+			return 0;
+		find_again(t);
+		converge(t, &goal, &verify);
+		verify_free(verify);
+		verify = NULL;
+	}
+	return files_are_ours(t) ? 0 : -ESTALE;
+}
+
 static void go_back(struct transaction *t)
 {
 	struct verify *verify = NULL;
@@ -142,13 +150,14 @@ static void go_back(struct transaction *t)
 	bool qos_was_on = false;
 	int error, off;
 
-	t->result->reached = APPLY_ROLLBACK;
-	history_note(t->result->history, APPLY_ROLLBACK, "putting the old files back");
-	if (!files_are_ours(t)) { /* what somebody else wrote meanwhile is not overwritten */
+	note(t, APPLY_ROLLBACK, "putting the old files back");
+	/* what somebody else wrote meanwhile is not overwritten */
+	error = files_are_ours(t) ? step_back(t) : -ESTALE;
+	if (error == -ESTALE) {
 		say_not_rolled_back(t, "the files are not those of this change any more, so they were left alone");
 		return;
 	}
-	error = old_config(t, &config, &qos_was_on);
+	error = config_of(&t->conf.old, t->conf.path, &config, &qos_was_on);
 	if (error == 0)
 		error = restore_files(t, "TRUE", &with_qos);
 	if (error != 0) {

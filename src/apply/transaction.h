@@ -20,6 +20,14 @@ struct change_file {
 
 bool text_equal(const struct text *a, const struct text *b);
 
+/* Tables that the ports go through on the way to the new ones: the config file with these in it. */
+#define STEPS_MAX 2
+struct steps {
+	struct text conf[STEPS_MAX]; /* malloc'ed */
+	unsigned count;
+	bool back; /* the way back goes through them too */
+};
+
 struct transaction {
 	const struct ibqos_ctx *ctx;
 	struct source *source;
@@ -28,6 +36,7 @@ struct transaction {
 	struct finding_list *findings;
 	struct apply_result *result;
 	struct change_file conf, rules;
+	struct steps steps; /* borrowed texts, in order */
 	bool undo;	 /* going back is what was asked for, no failure */
 	bool unfinished; /* an earlier apply was cut short: whether OpenSM read its files is not known */
 	const struct sm_options *sm_wanted; /* what the SM must say once all is applied; NULL: not asked */
@@ -35,6 +44,8 @@ struct transaction {
 	struct opensm_instance sm;
 	int lock; /* descriptor of the locked folder, -1 */
 	struct opensm_log_events events; /* of the log since the last reload began */
+	uint64_t began_ns; /* the first reload; 0: none yet */
+	int journal_error; /* the first -errno of a line that is missing in the journal */
 };
 
 /* --- preflight.c --- */
@@ -54,31 +65,79 @@ bool preflight(struct transaction *t);
 /* Finds the OpenSM whose files they are, and looks at its command line. As preflight(). */
 bool preflight_opensm(struct transaction *t);
 
-/* --- history.c --- */
+/* --- history.c: writing --- */
+
+/* Whether a history folder can be made: makes STATE_DIR/history. */
+int history_prepare(const struct ibqos_ctx *ctx);
+/*
+ * Keeps the old and the new files and the tables in between whole in a new folder under the state
+ * directory, with the policy, the plan, and a journal of the steps; *folder is malloc'ed. All of it is on
+ * disk when it returns 0. `policy` and `plan` NULL: none is kept.
+ */
+int history_begin(const struct transaction *t, const struct policy *policy, const struct plan *plan, char **folder);
+/*
+ * Appends a line "TIME STEP text" to the journal and fsyncs it; on failure the journal is as it was.
+ * The last line of a change begins with one of:
+ */
+#define DONE_ROLLED_BACK "rolled back"
+#define DONE_ROLLBACK_FAILED "roll back failed"
+#define DONE_NOT_INSTALLED "not installed"
+#define DONE_TAKEN_UP "taken up"
+/* and a line of APPLY_CONFIRM with one of these */
+#define CONFIRM_WAITING "waiting"
+#define CONFIRM_CONFIRMED "confirmed"
+int history_note(const char *folder, enum apply_step step, const char *text);
+
+/* --- history_read.c --- */
+
+/* How far a change got, as its journal says. */
+enum history_state {
+	HISTORY_NOTHING_WRITTEN, /* or written and put back at once */
+	HISTORY_CUT_SHORT,	 /* whether it is in force is not known */
+	HISTORY_IN_FORCE,
+	HISTORY_UNDONE, /* rolled back, or taken up by a later one */
+};
+enum history_confirm { HISTORY_NOT_ASKED, HISTORY_WAITING, HISTORY_CONFIRMED };
 
 /* What a history folder keeps, read back; freed by history_clear(). */
 struct history {
 	char *folder;
 	char *conf_path, *rules_path, *log_path; /* log_path: NULL if the policy named none */
 	struct text conf_old, conf_new, rules_old, rules_new; /* malloc'ed */
+	struct steps steps;
+	enum history_state state;
+	enum history_confirm confirm;
+	char *last; /* the last line of the journal; NULL if there is none */
 };
 
-/* Whether a history folder can be made: makes STATE_DIR/history. */
-int history_prepare(const struct ibqos_ctx *ctx);
-/*
- * Keeps the old and the new files whole in a new folder under the state directory, and a journal of
- * the steps in it; *folder is malloc'ed. `policy` NULL: none is kept.
- */
-int history_begin(const struct transaction *t, const struct policy *policy, char **folder);
-/* Appends a line "TIME STEP text" to the journal and fsyncs it. */
-int history_note(const char *folder, enum apply_step step, const char *text);
 /*
  * The newest change, if it was cut short after it began to write files: 0, else -ENOENT.
  */
 int history_unfinished(const struct ibqos_ctx *ctx, struct history *history);
-/* Reads a folder, or the newest one (NULL) whose change was installed. -ENOENT: there is none. */
+/* Reads a folder, or the newest one (NULL) whose change was installed and not undone. -ENOENT: there is none. */
 int history_read(const struct ibqos_ctx *ctx, const char *folder, struct history *history);
 void history_clear(struct history *history);
+/*
+ * Which of the files that this change writes, on its way there or back, is in place as OpenSM's config: it is
+ * given in *found, for history_clear() or, with *made, for free(). False, and *found the new one: none of them.
+ */
+bool history_find_conf(const struct history *history, struct text *found, char **made);
+/* The same for the qos-policy file, which is the new or the old one. */
+bool history_find_rules(const struct history *history, struct text *found);
+
+/* --- steps.c --- */
+
+/*
+ * The steps that a change to a plan's tables has to take: those that the plan found for a change without a
+ * mixture that holds traffic up; and where the new SL2VL tables are all zeros and OpenSM may never have set
+ * any, so that it would not send them, others before (docs/architecture.md). 0 or -errno.
+ */
+int steps_make(const struct plan *plan, struct steps *steps);
+void steps_clear(struct steps *steps);
+/* The tables that OpenSM programs from a config; *enabled: `qos` is TRUE. */
+int config_of(const struct text *conf, const char *path, struct qos_config *config, bool *enabled);
+/* The old config with `qos` written as given; the caller frees *text. */
+int conf_with_qos(const struct text *conf, const char *qos, char **text, size_t *size);
 
 /* --- converge.c --- */
 
@@ -87,6 +146,7 @@ struct goal {
 	const struct qos_config *config;
 	/* A refused qos-policy file fails it, and the end of a sweep must be seen: not on the way back. */
 	bool judge_rules;
+	bool passing; /* others follow: ports that match are enough */
 	struct verify_result *state; /* the last one measured */
 };
 
@@ -97,6 +157,23 @@ struct goal {
  * the qos-policy file; -EINTR: stopped; other -errno: the wire broke.
  */
 int converge(struct transaction *t, const struct goal *goal, struct verify **verify);
+
+/* --- install.c --- */
+
+/* A step begins, or ends: kept in the result and, once there is one, in the journal. */
+void note(struct transaction *t, enum apply_step step, const char *text);
+/* A finding: the change failed, `what` (may be NULL) did, and why. */
+void say_failed(struct transaction *t, const char *what, const char *why);
+/* The config with the tables of a step, from 0; the last are the new ones. */
+const struct text *conf_of_step(const struct transaction *t, unsigned step);
+/* Puts the new rules and the config of the first step in place; on failure what was there before, with findings. */
+int install(struct transaction *t);
+int install_step(struct transaction *t, unsigned step);
+/*
+ * Writes a file, or removes it, and keeps in file->now what is in place afterwards: also where that failed so late
+ * that it is in place, but perhaps not on disk.
+ */
+int put_file(struct change_file *file, const struct text *text);
 
 /* --- rollback.c --- */
 

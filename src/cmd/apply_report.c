@@ -68,6 +68,10 @@ void cmd_apply_end(struct cmd_session *s, const struct apply_result *result, int
 	report_bool(r, "rolled_back", NULL, result->outcome == APPLY_ROLLED_BACK);
 	if (result->outcome != APPLY_REFUSED)
 		report_number(r, "reloads", "reloads of OpenSM", result->reloads);
+	if (result->steps > 0) {
+		report_number(r, "steps", NULL, result->steps);
+		report_number(r, "step", NULL, result->step);
+	}
 	if (result->outcome == APPLY_APPLIED)
 		report_real(r, "seconds", "until the last port read right", result->seconds, 1, "s");
 	if (result->history)

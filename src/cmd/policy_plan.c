@@ -137,6 +137,6 @@ void cmd_report_tables(struct report *r, const struct plan *plan)
 	report_config(r, "tables", "tables", &plan->config);
 	if (plan->step)
 		report_config(r, "tables_between",
-			      "tables in between: to be programmed first, so that no traffic is held up (apply does not do it)",
+			      "tables in between: to be programmed first, so that no traffic is held up: apply does",
 			      plan->step);
 }

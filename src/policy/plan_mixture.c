@@ -402,8 +402,8 @@ static void tell(const struct policy *policy, size_t class, const struct trouble
 	}
 	if (!sls || !detail)
 		findings->lost = true;
-	/* what no class names, and is the default's for that; and what takes a fault besides */
-	if (!(t->usual >> c->sl & 1))
+	/* apply goes through the step; what no class names, and is the default's for that; what takes a fault besides */
+	if (step || !(t->usual >> c->sl & 1))
 		f->severity = FINDING_NOTE;
 	finding_at(f, policy->path, c->mark.line, c->mark.column);
 	finding_set(&f->what, "class '%s'", c->name);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ibqos/faultpoint.h"
 #include "ibqos/util.h"
 
 #define TEMP_PREFIX ".ibqos-"
@@ -169,18 +170,32 @@ static int set_owner_mode(int fd, const struct stat *old, mode_t mode)
 	return fchmod(fd, mode & 07777) < 0 ? -errno : 0;
 }
 
-/* Fills the temporary file `temp` made as `fd`, which is closed whatever happens. */
-static int fill(int fd, const void *data, size_t size, const struct stat *old, mode_t mode)
+/* Fills the temporary file made as `fd` for `target`; it is closed whatever happens. */
+static int fill(int fd, const char *target, const void *data, size_t size, const struct stat *old, mode_t mode)
 {
 	int rc = set_owner_mode(fd, old, mode);
 
 	if (rc == 0)
+		rc = FAULT_CALL("file-write", target);
+	if (rc == 0)
 		rc = write_all(fd, data, size);
+	if (rc == 0)
+		rc = FAULT_CALL("file-sync", target);
 	if (rc == 0)
 		rc = sync_fd(fd);
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
 	return rc;
+}
+
+/* File systems that have nothing to sync for a folder say so. */
+static int sync_folder(int fd, const char *folder)
+{
+	int rc = FAULT_CALL("folder-sync", folder);
+
+	if (rc == 0)
+		rc = sync_fd(fd);
+	return rc == -EINVAL ? 0 : rc;
 }
 
 int file_replace(const char *path, const void *data, size_t size, mode_t mode)
@@ -209,21 +224,25 @@ int file_replace(const char *path, const void *data, size_t size, mode_t mode)
 		goto out;
 	}
 	folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	fd = folder_fd < 0 ? -1 : mkostemp(temp, O_CLOEXEC);
+	rc = folder_fd < 0 ? -errno : FAULT_CALL("file-make", target);
+	if (rc < 0)
+		goto out;
+	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0) {
 		rc = -errno;
 		goto out;
 	}
-	rc = fill(fd, data, size, exists ? &old : NULL, mode);
+	rc = fill(fd, target, data, size, exists ? &old : NULL, mode);
+	if (rc == 0)
+		rc = FAULT_CALL("file-rename", target);
 	if (rc == 0 && rename(temp, target) < 0)
 		rc = -errno;
 	if (rc < 0) {
 		unlink(temp);
 		goto out;
 	}
-	rc = sync_fd(folder_fd);
-	if (rc == -EINVAL) /* file systems that have nothing to sync there say so */
-		rc = 0;
+	FAULT_POINT("file-renamed");
+	rc = sync_folder(folder_fd, folder);
 out:
 	if (folder_fd >= 0)
 		close(folder_fd);
@@ -241,15 +260,14 @@ int file_remove(const char *path)
 	if (rc < 0)
 		return rc;
 	folder = beside(target, ".");
-	if (!folder)
-		rc = -ENOMEM;
-	else if (unlink(target) < 0)
+	rc = folder ? FAULT_CALL("file-remove", target) : -ENOMEM;
+	if (rc == 0 && unlink(target) < 0)
 		rc = errno == ENOENT ? 0 : -errno;
+	FAULT_POINT("file-removed");
 	if (rc == 0) {
 		fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0) {
-			rc = sync_fd(fd);
-			rc = rc == -EINVAL ? 0 : rc;
+			rc = sync_folder(fd, folder);
 			close(fd);
 		}
 	}

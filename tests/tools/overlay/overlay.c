@@ -205,6 +205,9 @@ static void log_sent(const struct request *r)
 	} else {
 		fprintf(st.log, " lid=%u", r->dlid);
 	}
+	fputs(" data=", st.log);
+	for (unsigned i = 0; i < SMP_BYTES; i++)
+		fprintf(st.log, "%02x", r->mad[IB_SMP_DATA_OFFS + i]);
 	fputc('\n', st.log);
 }
 

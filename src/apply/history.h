@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Names in a history folder, for those who write it and those who read it back. */
+#ifndef IBQOS_APPLY_HISTORY_H
+#define IBQOS_APPLY_HISTORY_H
+
+#include "transaction.h"
+
+#define HISTORY_FOLDER "history"
+#define HISTORY_MISSING ".missing" /* what did not exist is kept as an empty file with this behind its name */
+#define HISTORY_STEP "step-%u-opensm.conf" /* from 1 */
+
+#endif
