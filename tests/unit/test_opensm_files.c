@@ -161,6 +161,8 @@ static void test_traps(void **state)
 		{LEVELS "qos-levels\nqos-level\nname: a\nsl: 16\nend-qos-level\nend-qos-levels\n", FINDING_OPENSM_LEVEL_SL, 15, 5},
 		{LEVELS "qos-levels\nqos-level\nname: a\nsl: 300\nend-qos-level\nend-qos-levels\n", FINDING_OPENSM_LEVEL_SL, 15, 5},
 		{LEVELS "qos-levels\nqos-level\nname: a\nsl: 257\nend-qos-level\nend-qos-levels\n", FINDING_OPENSM_VALUE_DOUBTFUL, 15, 5},
+		{LEVELS "qos-levels\nqos-level\nname: a\nsl: 2\npkey: 0x8001\nend-qos-level\nend-qos-levels\n",
+		 FINDING_OPENSM_LEVEL_PKEY, 13, 1},
 		{LEVELS "qos-levels\nqos-level\nname: ONE\nsl: 2\nend-qos-level\nend-qos-levels\n", FINDING_OPENSM_NAME_TWICE, 13, 1},
 		{LEVELS "qos-levels\nqos-level\nname: a\n b\nsl: 2\nend-qos-level\nend-qos-levels\n", FINDING_OPENSM_TEXT_SPANS, 14, 7},
 		{LEVELS "qos-match-rules\nqos-match-rule\nqos-level-name: one\nend-qos-match-rule\nend-qos-match-rules\n",

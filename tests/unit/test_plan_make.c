@@ -666,6 +666,33 @@ static void test_exact_tables_that_starve(void **state)
 	assert_string_equal(f->got, "0.0 %");
 }
 
+static void test_exact_tables_that_share_a_vl(void **state)
+{
+	struct rig *r = *state;
+	const struct finding *f;
+
+	add_usual(r);
+	r->policy.tables.given = true;
+	r->policy.tables.mark.line = 30;
+	r->policy.tables.mark.column = 3;
+	for (int type = 0; type < QOS_PORT_TYPES; type++) {
+		struct qos_tables *tables = &r->policy.tables.config.of[type];
+
+		assert_true(qos_sl2vl_parse("0,1,1,0,0,0,0,0,0,0,0,0,0,0,0,0", &tables->sl2vl));
+		assert_true(qos_vlarb_parse("0:0", &tables->high));
+		assert_true(qos_vlarb_parse("0:10,1:90", &tables->low));
+	}
+	make(r, false);
+	assert_non_null(r->plan);
+	f = only(r, FINDING_PLAN_VL_SHARED);
+	assert_int_equal(f->severity, FINDING_NOTE);
+	assert_string_equal(f->what, "VL 1");
+	assert_string_equal(f->got, "training, storage");
+	assert_string_equal(f->file, "p.yaml");
+	assert_int_equal(f->line, 30);
+	assert_int_equal(f->column, 3);
+}
+
 static void test_rules_file(void **state)
 {
 	struct rig *r = *state;
@@ -1034,6 +1061,7 @@ int main(void)
 		T(test_routing_engines),
 		T(test_links_that_would_bounce),
 		T(test_exact_tables_that_starve),
+		T(test_exact_tables_that_share_a_vl),
 		T(test_rules_file),
 		T(test_drop),
 		T(test_level_names),
