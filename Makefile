@@ -6,6 +6,7 @@
 # make fuzz       hostile input for FUZZ_SECONDS a target; make fuzz-long: for hours (mk/fuzz.mk)
 # make chaos      random faults, SEED= (one, several, or 1-20) and SECONDS= each; check-long takes many seeds
 # make bench      ratios against the raw MAD floor and infiniband-diags
+# make mutations  plants faults in the program and says which tests see them
 # make install    DESTDIR= PREFIX=/usr/local
 #
 # MODE=release|debug|san picks flags and folder; CC=clang and OUT=folder go with any of them.
@@ -51,7 +52,7 @@ FLOOR := $(OUT)/tests/floor
 FAULT := $(OUT)/tests/ibqos-fault
 FAULT_OBJ := $(patsubst %.c,$(OUT)/fault/%.o,$(sort $(shell grep -l 'ibqos/faultpoint.h' $(LIB_SRC))))
 
-.PHONY: all lib unit tools demo check check-extra check-long chaos check-layers bench deps man policy-docs install clean format
+.PHONY: all lib unit tools demo check check-extra check-long chaos check-layers bench mutations deps man policy-docs install clean format
 .DELETE_ON_ERROR:
 
 all: $(OUT)/ibqos
@@ -131,6 +132,11 @@ bench:
 	$(Q)scripts/deps.sh --for-tests
 	$(Q)$(MAKE) --no-print-directory all tools
 	$(Q)OUT=$(OUT) $(PYTHON) tests/bench/bench.py $(BENCH_ARGS)
+
+# Faults planted in the program, each of which a unit test must see.
+mutations:
+	$(Q)scripts/deps.sh --for-tests
+	$(Q)$(PYTHON) tests/mutations/mutations.py $(MUTATIONS)
 
 man: $(patsubst docs/man/%.rst,$(OUT)/man/%,$(wildcard docs/man/*.rst))
 $(OUT)/man/%: docs/man/%.rst

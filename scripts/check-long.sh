@@ -28,6 +28,7 @@ pytest_suite "random policies on OpenSM" tests/sim/test_plan_random.py
 export IBQOS_FAULT_SEEDS=${IBQOS_FAULT_SEEDS:-200}
 pytest_suite "$IBQOS_FAULT_SEEDS seeds of lost MADs" tests/sim/test_faults_loss.py
 FUZZ_CORPUS=$out/fuzz/corpus counted scripts/fuzz.sh "$out/fuzz" "${FUZZ_SECONDS:-3600}"
+step "mutations" /usr/bin/python3 tests/mutations/mutations.py
 begin=$SECONDS
 if scripts/chaos.sh "${SEED:-1-30}" "$chaos_seconds"; then
 	summary "chaos" $((SECONDS - begin)) 1 0 0

@@ -107,6 +107,8 @@ def test_output_is_replaced_whole_or_not_at_all(ibqos, tmp_path):
     assert out.read_text().startswith("{")
     r = ibqos("lint", path, "--output", str(tmp_path / "no" / "such")).ok(3)
     assert "no/such" in r.stderr
+    bad = write(tmp_path, "version: 1\nclasses: none\n")
+    ibqos("lint", bad, "--output", str(tmp_path / "no" / "such")).ok(2)  # critical stays worse than unknown
 
 
 def test_full_disk_on_standard_output(ibqos, tmp_path):
