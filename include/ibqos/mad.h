@@ -14,6 +14,7 @@
 
 #define MAD_SMP_DATA 64	  /* bytes of an SMP attribute */
 #define MAD_SA_DATA 200	  /* bytes of a record of the subnet administrator (IBA 15.2.1.1) */
+#define MAD_PERF_DATA 192  /* of an attribute of performance management (IBA 16.1.1) */
 #define MAD_DATA_MAX 200  /* of any attribute asked here */
 #define MAD_ROUTE_HOPS 63 /* IBA 14.2.1.2: a directed route's path has 64 bytes, the first unused */
 
@@ -38,10 +39,26 @@ enum mad_sa_attribute {
 	MAD_SA_VLARB_RECORD = 0x0036,
 };
 
+/*
+ * Attributes of performance management (IBA 16.1.3, 16.1.4). Of these a query's and an answer's modifier is the
+ * PortSelect, which the attribute itself carries (its second byte): 0xff is all ports together, where ClassPortInfo
+ * says that there is that. ClassPortInfo has none: modifier 0.
+ */
+enum mad_perf_attribute {
+	MAD_PERF_CLASS_PORT_INFO = 0x0001,
+	MAD_PORT_SAMPLES_CONTROL = 0x0010,
+	MAD_PORT_COUNTERS = 0x0012,
+	MAD_PORT_RCV_ERROR_DETAILS = 0x0015,
+	MAD_PORT_XMIT_DISCARD_DETAILS = 0x0016,
+	MAD_PORT_COUNTERS_EXT = 0x001d,
+	MAD_PORT_EXT_SPEEDS_COUNTERS = 0x001f,
+};
+
 /* Management classes besides that of SMPs. */
 enum {
 	MAD_CLASS_SMP = 0, /* 0x01 by LID, 0x81 by directed route: the address decides */
 	MAD_CLASS_SA = 0x03,
+	MAD_CLASS_PERF = 0x04,
 };
 
 /* AttributeModifiers: IBA 14.2.5.9 (input port << 8 | output port), 14.2.5.10 (block 1..4 << 16 | port). */
@@ -55,11 +72,13 @@ struct mad_route {
 
 /*
  * Where an SMP goes: to a LID (class 0x01) if lid is not 0, else along the directed route (0x81). A MAD
- * of another class goes to queue pair 1 of a LID, on `sl`.
+ * of another class goes to queue pair 1 of lid, or where that is 0 of gmp_lid, on `sl`: there is no directed
+ * route for it.
  */
 struct mad_address {
 	uint16_t lid;
 	struct mad_route route;
+	uint16_t gmp_lid;
 	uint8_t sl;
 };
 
@@ -79,13 +98,14 @@ struct mad_query {
 	/* Not of SMPs: */
 	uint8_t mgmt_class;  /* MAD_CLASS_... */
 	uint64_t mask;	     /* ComponentMask: which members of the record are given */
-	const uint8_t *data; /* the record, MAD_SA_DATA bytes that stay until done(); NULL: all zero */
+	const uint8_t *data; /* SA: the record, MAD_SA_DATA bytes that stay until done(); NULL: all zero */
 };
 
 struct mad_answer {
 	enum mad_outcome outcome;
 	uint16_t status;     /* IBA 13.4.7, when MAD_STATUS */
-	const uint8_t *data; /* when MAD_ANSWERED, else NULL; MAD_SMP_DATA bytes, of the SA MAD_SA_DATA; valid during the call */
+	const uint8_t *data; /* when MAD_ANSWERED, else NULL; MAD_SMP_DATA bytes, of the SA MAD_SA_DATA, of
+				performance management MAD_PERF_DATA; valid during the call */
 	unsigned tries;	     /* MADs sent for it */
 };
 
@@ -181,7 +201,7 @@ struct mad_port_info {
 int mad_port_check(const char *device, int port, struct mad_port_info *info);
 
 /*
- * Opens a port through libibumad and registers agents for classes 0x01, 0x81 and 0x03. Chooses the port
+ * Opens a port through libibumad and registers agents for classes 0x01, 0x81, 0x03 and 0x04. Chooses the port
  * and fails as mad_port_check(); -EOPNOTSUPP: the kernel's ib_umad is missing; other: -errno.
  * Any discovery by libibnetdisc must be over before (umad2sim hands answers to the last opener).
  */

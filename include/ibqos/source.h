@@ -46,6 +46,7 @@ struct source_query {
 	uint32_t port;	/* port index that the answer is about */
 	uint16_t attribute;
 	uint32_t modifier;
+	uint8_t mgmt_class; /* MAD_CLASS_SMP, or MAD_CLASS_PERF: needs a LID, MAD_NOT_ASKED where there is none to trust */
 };
 
 /*

@@ -82,7 +82,9 @@ static unsigned agent_lid(const struct fabric *fabric, uint32_t agent)
 bool fabric_agent_address(const struct fabric *fabric, uint32_t agent, bool directed,
 			  struct mad_address *address)
 {
-	*address = (struct mad_address){.lid = directed ? 0 : agent_lid(fabric, agent)};
+	uint16_t lid = (uint16_t)agent_lid(fabric, agent);
+
+	*address = (struct mad_address){.lid = directed ? 0 : lid, .gmp_lid = lid};
 	return address->lid != 0 || agent_route(fabric, agent, &address->route);
 }
 

@@ -376,9 +376,12 @@ static void take_reply(struct run *run, const struct mad_reply *reply)
 	enum slot_match match = slots_find(&engine->slots, reply->tid, &index);
 
 	if (match == SLOT_PRESENT) {
+		/* A MAD of performance management that timed out has lost its PortSelect. */
+		bool header_only = reply->timed_out && reply->mgmt_class == MAD_CLASS_PERF;
+
 		slot = &engine->slots.slot[index];
-		if (reply->attribute != slot->query.attribute || reply->modifier != slot->query.modifier ||
-		    reply->mgmt_class != slot->query.mgmt_class)
+		if (reply->attribute != slot->query.attribute || reply->mgmt_class != slot->query.mgmt_class ||
+		    (reply->modifier != slot->query.modifier && !header_only))
 			match = SLOT_ALIEN;
 	}
 	if (match == SLOT_PRESENT && reply->timed_out)

@@ -14,6 +14,8 @@
 
 #define SMP_VERSION 1
 #define SA_VERSION 2 /* IBA 15.2.1.1 */
+#define PERF_VERSION 1
+#define PORT_SELECT 1 /* the byte of an attribute of performance management that names the port */
 #define GET IB_MAD_METHOD_GET
 #define HEADER_SIZE 24         /* IBA 13.4.2: the common MAD header */
 #define LID_UNICAST_END 0xc000 /* IBA 4.1.3: multicast LIDs begin here */
@@ -21,6 +23,7 @@
 
 _Static_assert(MAD_ROUTE_HOPS + 1 == IB_SUBNET_PATH_HOPS_MAX, "a route is what libibmad takes");
 _Static_assert(MAD_SMP_DATA == IB_SMP_DATA_SIZE, "an SMP's data is what libibmad says");
+_Static_assert(MAD_PERF_DATA == IB_PC_DATA_SZ, "performance management's data is what libibmad says");
 _Static_assert(MAD_SA_DATA == IB_SA_DATA_SIZE, "a record of the SA is what libibmad says");
 
 struct wire_umad {
@@ -29,6 +32,7 @@ struct wire_umad {
 	int lid_agent;    /* class 0x01 */
 	int direct_agent; /* class 0x81 */
 	int sa_agent;     /* class 0x03 */
+	int perf_agent;   /* class 0x04 */
 	void *out, *in;   /* one packet each, with umad's header */
 };
 
@@ -84,6 +88,27 @@ static int build_sa(struct wire_umad *w, const struct mad_request *request)
 	return mad_build_pkt(w->out, &rpc, &port, NULL, (void *)request->data) < 0 ? -EINVAL : 0;
 }
 
+/* A question to the performance management agent of a port. P_Key index 0, as for the SA. */
+static int build_perf(struct wire_umad *w, const struct mad_request *request)
+{
+	const struct mad_address *to = request->to;
+	ib_portid_t port = {
+		.lid = to->lid ? to->lid : to->gmp_lid, .qp = 1, .qkey = IB_DEFAULT_QP1_QKEY, .sl = to->sl};
+	ib_rpc_t rpc = {
+		.mgtclass = IB_PERFORMANCE_CLASS,
+		.method = GET,
+		.attr = {.id = request->attribute},
+		.trid = request->tid,
+		.dataoffs = IB_PC_DATA_OFFS,
+		.datasz = IB_PC_DATA_SZ,
+	};
+	uint8_t data[MAD_PERF_DATA] = {[PORT_SELECT] = (uint8_t)request->modifier};
+
+	if (!port.lid || port.lid >= LID_UNICAST_END || port.sl > SL_MAX || request->modifier > UINT8_MAX)
+		return -EINVAL;
+	return mad_build_pkt(w->out, &rpc, &port, NULL, data) < 0 ? -EINVAL : 0;
+}
+
 static int build(struct wire_umad *w, const struct mad_request *request)
 {
 	if (request->to->lid >= LID_UNICAST_END || !request->tid)
@@ -94,6 +119,8 @@ static int build(struct wire_umad *w, const struct mad_request *request)
 		return build_smp(w, request);
 	case MAD_CLASS_SA:
 		return build_sa(w, request);
+	case MAD_CLASS_PERF:
+		return build_perf(w, request);
 	default:
 		return -EINVAL;
 	}
@@ -103,6 +130,8 @@ static int agent_of(const struct wire_umad *w, const struct mad_request *request
 {
 	if (request->mgmt_class == MAD_CLASS_SA)
 		return w->sa_agent;
+	if (request->mgmt_class == MAD_CLASS_PERF)
+		return w->perf_agent;
 	return request->to->lid ? w->lid_agent : w->direct_agent;
 }
 
@@ -147,6 +176,13 @@ static int whole_length(uint8_t *mad, unsigned mgmt_class)
 	return record && record < IB_SA_DATA_SIZE ? IB_SA_DATA_OFFS + (int)record : IB_MAD_SIZE;
 }
 
+static uint8_t class_of(unsigned mgmt_class)
+{
+	return mgmt_class == IB_SA_CLASS	    ? MAD_CLASS_SA
+	       : mgmt_class == IB_PERFORMANCE_CLASS ? MAD_CLASS_PERF
+						    : MAD_CLASS_SMP;
+}
+
 /* Decodes a packet; false if it is no answer to a Get of ours. */
 static bool decode(struct wire_umad *w, int length, struct mad_reply *reply)
 {
@@ -162,7 +198,7 @@ static bool decode(struct wire_umad *w, int length, struct mad_reply *reply)
 	if (!status && length < whole_length(mad, mgmt_class))
 		return false;
 	direct = mgmt_class == IB_SMI_DIRECT_CLASS;
-	if (!direct && mgmt_class != IB_SMI_CLASS && mgmt_class != IB_SA_CLASS)
+	if (!direct && mgmt_class != IB_SMI_CLASS && mgmt_class != IB_SA_CLASS && mgmt_class != IB_PERFORMANCE_CLASS)
 		return false;
 	response = mad_get_field(mad, 0, IB_MAD_RESPONSE_F);
 	if (mad_get_field(mad, 0, IB_MAD_METHOD_F) != GET || (!status && !response))
@@ -173,12 +209,17 @@ static bool decode(struct wire_umad *w, int length, struct mad_reply *reply)
 		.attribute = (uint16_t)mad_get_field(mad, 0, IB_MAD_ATTRID_F),
 		.modifier = mad_get_field(mad, 0, IB_MAD_ATTRMOD_F),
 		.timed_out = status == ETIMEDOUT,
-		.mgmt_class = mgmt_class == IB_SA_CLASS ? MAD_CLASS_SA : MAD_CLASS_SMP,
+		.mgmt_class = class_of(mgmt_class),
 	};
 	if (reply->timed_out)
 		return true;
 	/* IBA 14.2.1.2: in a directed-route SMP the status' highest bit is the direction. */
 	reply->status = (uint16_t)mad_get_field(mad, 0, direct ? IB_DRSMP_STATUS_F : IB_MAD_STATUS_F);
+	if (mgmt_class == IB_PERFORMANCE_CLASS) {
+		memcpy(reply->data, mad + IB_PC_DATA_OFFS, IB_PC_DATA_SZ);
+		reply->modifier = reply->attribute == MAD_PERF_CLASS_PORT_INFO ? 0 : reply->data[PORT_SELECT];
+		return true;
+	}
 	if (mgmt_class == IB_SA_CLASS) /* what was not sent stays 0 */
 		memcpy(reply->data, mad + IB_SA_DATA_OFFS, (size_t)length - IB_SA_DATA_OFFS);
 	else
@@ -224,6 +265,8 @@ static void wire_close(struct mad_wire *wire)
 {
 	struct wire_umad *w = to_umad(wire);
 
+	if (w->perf_agent >= 0)
+		umad_unregister(w->fd, w->perf_agent);
 	if (w->sa_agent >= 0)
 		umad_unregister(w->fd, w->sa_agent);
 	if (w->direct_agent >= 0)
@@ -266,7 +309,10 @@ static int register_agents(struct wire_umad *w)
 	if (w->direct_agent < 0)
 		return w->direct_agent;
 	w->sa_agent = umad_register(w->fd, IB_SA_CLASS, SA_VERSION, 0, NULL);
-	return w->sa_agent < 0 ? w->sa_agent : 0;
+	if (w->sa_agent < 0)
+		return w->sa_agent;
+	w->perf_agent = umad_register(w->fd, IB_PERFORMANCE_CLASS, PERF_VERSION, 0, NULL);
+	return w->perf_agent < 0 ? w->perf_agent : 0;
 }
 
 int mad_wire_open_umad(const struct ibqos_ctx *ctx, const char *device, int port, struct mad_wire **wire)
@@ -283,7 +329,7 @@ int mad_wire_open_umad(const struct ibqos_ctx *ctx, const char *device, int port
 	if (!w)
 		return -ENOMEM;
 	w->wire.ops = &umad_ops;
-	w->lid_agent = w->direct_agent = w->sa_agent = -1;
+	w->lid_agent = w->direct_agent = w->sa_agent = w->perf_agent = -1;
 	w->fd = open_port(&info);
 	if (w->fd < 0) {
 		err = w->fd;

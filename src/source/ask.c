@@ -8,7 +8,8 @@
 struct ask {
 	const struct source_asker *asker;
 	struct mad_address *addresses; /* of each agent */
-	bool *reachable;
+	bool *by_smp; /* whether SMPs reach it */
+	bool lids; /* can be trusted */
 };
 
 static const struct mad_answer not_asked = {.outcome = MAD_NOT_ASKED};
@@ -38,13 +39,24 @@ static const struct mad_address *job_address(void *arg, uint32_t device)
 static bool job_next(void *arg, uint32_t device, struct mad_query *query)
 {
 	struct ask *ask = arg;
-	struct source_query asked;
+	const struct mad_address *address = &ask->addresses[device];
 
-	if (!ask->reachable[device] || !ask->asker->next(ask->asker->arg, device, &asked))
-		return false;
-	*query = (struct mad_query){
-		.attribute = asked.attribute, .modifier = asked.modifier, .tag = asked.port};
-	return true;
+	for (;;) {
+		struct source_query asked = {0};
+		bool can;
+
+		if (!ask->asker->next(ask->asker->arg, device, &asked))
+			return false;
+		can = asked.mgmt_class == MAD_CLASS_SMP ? ask->by_smp[device]
+							: ask->lids && (address->lid || address->gmp_lid);
+		*query = (struct mad_query){.attribute = asked.attribute,
+					    .modifier = asked.modifier,
+					    .mgmt_class = asked.mgmt_class,
+					    .tag = asked.port};
+		if (can)
+			return true;
+		ask->asker->answer(ask->asker->arg, &asked, &not_asked);
+	}
 }
 
 static void job_done(void *arg, uint32_t device, const struct mad_query *query,
@@ -56,6 +68,7 @@ static void job_done(void *arg, uint32_t device, const struct mad_query *query,
 		.port = (uint32_t)query->tag,
 		.attribute = query->attribute,
 		.modifier = query->modifier,
+		.mgmt_class = query->mgmt_class,
 	};
 
 	ask->asker->answer(ask->asker->arg, &asked, answer);
@@ -64,7 +77,7 @@ static void job_done(void *arg, uint32_t device, const struct mad_query *query,
 int live_ask(struct mad_engine *engine, const struct fabric *fabric, bool directed,
 	     const struct source_asker *asker)
 {
-	struct ask ask = {.asker = asker};
+	struct ask ask = {.asker = asker, .lids = fabric->sm_lid != 0};
 	struct mad_job job = {
 		.devices = asker->agent_count,
 		.address = job_address,
@@ -75,20 +88,16 @@ int live_ask(struct mad_engine *engine, const struct fabric *fabric, bool direct
 	int error = -ENOMEM;
 
 	ask.addresses = calloc((size_t)asker->agent_count + 1, sizeof(*ask.addresses));
-	ask.reachable = calloc((size_t)asker->agent_count + 1, sizeof(*ask.reachable));
-	if (!ask.addresses || !ask.reachable) {
+	ask.by_smp = calloc((size_t)asker->agent_count + 1, sizeof(*ask.by_smp));
+	if (!ask.addresses || !ask.by_smp) {
 		live_ask_nothing(asker);
 		goto out;
 	}
-	for (uint32_t i = 0; i < asker->agent_count; i++) {
-		ask.reachable[i] =
-			fabric_agent_address(fabric, asker->agents[i], directed, &ask.addresses[i]);
-		if (!ask.reachable[i])
-			refuse_agent(asker, i);
-	}
+	for (uint32_t i = 0; i < asker->agent_count; i++)
+		ask.by_smp[i] = fabric_agent_address(fabric, asker->agents[i], directed, &ask.addresses[i]);
 	error = mad_engine_run(engine, &job);
 out:
 	free(ask.addresses);
-	free(ask.reachable);
+	free(ask.by_smp);
 	return error;
 }

@@ -24,6 +24,7 @@
 #define LID_AGENT 3
 #define DIRECT_AGENT 5
 #define SA_AGENT 6
+#define PERF_AGENT 8
 
 /* The machine, and what was done to it. */
 static struct {
@@ -101,20 +102,21 @@ int umad_close_port(int fd)
 int umad_register(int fd, int mgmt_class, int version, uint8_t rmpp, long mask[16 / sizeof(long)])
 {
 	assert_int_equal(fd, FD);
-	assert_true(mgmt_class == 0x01 || mgmt_class == 0x81 || mgmt_class == 0x03);
+	assert_true(mgmt_class == 0x01 || mgmt_class == 0x81 || mgmt_class == 0x03 || mgmt_class == 0x04);
 	assert_int_equal(version, mgmt_class == 0x03 ? 2 : 1);
 	assert_int_equal(rmpp, 0);
 	assert_null(mask); /* nothing unsolicited is asked for */
 	if (mgmt_class == machine.register_error_class)
 		return -EPERM;
 	machine.registered++;
-	return mgmt_class == 0x01 ? LID_AGENT : mgmt_class == 0x03 ? SA_AGENT : DIRECT_AGENT;
+	return mgmt_class == 0x01 ? LID_AGENT : mgmt_class == 0x03 ? SA_AGENT : mgmt_class == 0x04 ? PERF_AGENT : DIRECT_AGENT;
 }
 
 int umad_unregister(int fd, int agent)
 {
 	assert_int_equal(fd, FD);
-	assert_true(agent == LID_AGENT || agent == DIRECT_AGENT || agent == SA_AGENT);
+	assert_true(agent == LID_AGENT || agent == DIRECT_AGENT || agent == SA_AGENT ||
+		    agent == PERF_AGENT);
 	machine.unregistered++;
 	return 0;
 }
@@ -382,6 +384,51 @@ static void questions_to_the_sa_that_cannot_be(void **state)
 	close_wire(wire);
 }
 
+/* IBA 16.1.1 (the MAD), 16.1.3.5 (PortCounters): PortSelect is the second byte of the data, the modifier stays 0. */
+static void a_counters_get(void **state)
+{
+	const struct mad_address by_lid = {.lid = 0x0102, .gmp_lid = 9, .sl = 2};
+	const struct mad_address routed = {.route = {.hops = 1, .port = {0, 1}}, .gmp_lid = 0x0304};
+	struct mad_request request = {.to = &by_lid,
+				      .tid = 7,
+				      .attribute = MAD_PORT_COUNTERS,
+				      .modifier = 36,
+				      .timeout_ms = 100,
+				      .mgmt_class = MAD_CLASS_PERF};
+	struct mad_wire *wire = open_wire();
+	const struct ib_user_mad *header = (const void *)machine.sent;
+
+	(void)state;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_int_equal(machine.send_agent, PERF_AGENT);
+	assert_int_equal(machine.send_length, 256);
+	assert_int_equal(ntohs(header->addr.lid), 0x0102);
+	assert_int_equal(ntohl(header->addr.qpn), 1);
+	assert_int_equal(ntohl(header->addr.qkey), 0x80010000);
+	assert_int_equal(header->addr.sl, 2);
+	assert_bytes(sent_mad(), "\x01\x04\x01\x01\0\0\0\0", 8);
+	assert_bytes(sent_mad() + 8, "\0\0\0\0\0\0\0\x07", 8);
+	assert_bytes(sent_mad() + 16, "\0\x12\0\0\0\0\0\0", 8);
+	assert_zero(sent_mad(), 24, 65);
+	assert_int_equal(sent_mad()[65], 36);
+	assert_zero(sent_mad(), 66, 256);
+
+	request.to = &routed; /* SMPs go by route, this by LID */
+	request.modifier = 255;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_int_equal(ntohs(header->addr.lid), 0x0304);
+	assert_int_equal(sent_mad()[65], 255);
+	request.modifier = 256;
+	assert_int_equal(wire->ops->send(wire, &request), -EINVAL);
+	request.modifier = 1;
+	request.to = &(struct mad_address){.route = {.hops = 1, .port = {0, 1}}};
+	assert_int_equal(wire->ops->send(wire, &request), -EINVAL);
+	request.to = &(struct mad_address){.gmp_lid = 0xc000};
+	assert_int_equal(wire->ops->send(wire, &request), -EINVAL);
+	assert_int_equal(machine.sends, 2);
+	close_wire(wire);
+}
+
 /* --- receiving --- */
 
 static void arrive(const char *first_words, uint32_t status, int length)
@@ -395,6 +442,32 @@ static void arrive(const char *first_words, uint32_t status, int length)
 		machine.packet[i] = (uint8_t)i;
 	machine.packet_status = status;
 	machine.packet_length = length;
+}
+
+static void counters_are_decoded(void **state)
+{
+	struct mad_wire *wire = open_wire();
+	struct mad_reply reply;
+
+	(void)state;
+	arrive("\x01\x04\x01\x81\0\0\0\0", 0, 256);
+	machine.packet[17] = MAD_PORT_COUNTERS; /* its modifier on the wire means nothing */
+	assert_int_equal(wire->ops->receive(wire, &reply, 0), 1);
+	assert_int_equal(reply.mgmt_class, MAD_CLASS_PERF);
+	assert_int_equal(reply.attribute, MAD_PORT_COUNTERS);
+	assert_int_equal(reply.modifier, 65); /* the byte at 65 */
+	assert_int_equal(reply.status, 0);
+	assert_bytes(reply.data, machine.packet + 64, MAD_PERF_DATA);
+
+	arrive("\x01\x04\x01\x81\0\x0c\0\0", 0, 256);
+	machine.packet[17] = MAD_PERF_CLASS_PORT_INFO;
+	assert_int_equal(wire->ops->receive(wire, &reply, 0), 1);
+	assert_int_equal(reply.modifier, 0);
+	assert_int_equal(reply.status, 0x0c);
+
+	arrive("\x01\x04\x01\x81\0\0\0\0", 0, 255); /* not whole */
+	assert_int_equal(wire->ops->receive(wire, &reply, 0), 0);
+	close_wire(wire);
 }
 
 static void answers_are_decoded(void **state)
@@ -499,7 +572,8 @@ static void packets_that_are_no_answer(void **state)
 		{"\x01\x01\x01\x02\0\0\0\0", 0, 256}, /* Set */
 		{"\x01\x01\x01\x05\0\0\0\0", 0, 256}, /* Trap */
 		{"\x01\x01\x01\x82\0\0\0\0", 0, 256},
-		{"\x01\x04\x01\x81\0\0\0\0", 0, 256}, /* another class */
+		{"\x01\x21\x01\x81\0\0\0\0", 0, 256}, /* another class */
+		{"\x01\x04\x01\x02\0\0\0\0", 0, 256}, /* somebody clears counters */
 		{"\x01\x03\x02\x92\0\0\0\0", 0, 256}, /* the SA's GetTableResp */
 		{"\x01\x01\x01\x81\0\0\0\0", 0, 255}, /* cut short */
 		{"\x01\x01\x01\x81\0\0\0\0", 0, -1},
@@ -558,7 +632,7 @@ static void opening_fails_and_leaves_nothing(void **state)
 	(void)state;
 	assert_string_equal(machine.opened, "mlx5_0");
 	assert_int_equal(machine.opened_port, 1);
-	assert_int_equal(machine.registered, 3);
+	assert_int_equal(machine.registered, 4);
 	close_wire(wire);
 
 	machine.open_error = -EIO;
@@ -577,10 +651,14 @@ static void opening_fails_and_leaves_nothing(void **state)
 	assert_int_equal(mad_wire_open_umad(&ctx, NULL, 0, &wire), -EPERM);
 	assert_null(wire);
 	assert_int_equal(machine.closed, 3);
+	machine.register_error_class = 0x04;
+	assert_int_equal(mad_wire_open_umad(&ctx, NULL, 0, &wire), -EPERM);
+	assert_null(wire);
+	assert_int_equal(machine.closed, 4);
 	assert_int_equal(machine.unregistered, machine.registered);
 	machine.port.state = 1;
 	assert_int_equal(mad_wire_open_umad(&ctx, "mlx5_0", 1, &wire), -ENETDOWN);
-	assert_int_equal(machine.closed, 3);
+	assert_int_equal(machine.closed, 4);
 }
 
 int main(void)
@@ -593,6 +671,8 @@ int main(void)
 		cmocka_unit_test(what_the_kernel_says_to_a_send),
 		cmocka_unit_test(a_path_record_get),
 		cmocka_unit_test(questions_to_the_sa_that_cannot_be),
+		cmocka_unit_test(a_counters_get),
+		cmocka_unit_test(counters_are_decoded),
 		cmocka_unit_test(answers_are_decoded),
 		cmocka_unit_test(answers_of_the_subnet_administrator),
 		cmocka_unit_test(a_timeout_comes_back_as_it_was_sent),

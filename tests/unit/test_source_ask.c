@@ -248,6 +248,85 @@ static void directed(void **state)
 	}
 }
 
+/* Counters go by LID even where SMPs go by route, and nowhere where no SM vouches for LIDs. */
+struct counter_asker {
+	const struct fabric *fabric;
+	unsigned given[8], ended[8][MAD_OUTCOMES];
+};
+
+static bool next_counters(void *arg, uint32_t which, struct source_query *query)
+{
+	struct counter_asker *a = arg;
+	uint32_t agent = a->fabric->nodes[which].first_port;
+
+	if (a->given[which] == PORTS)
+		return false;
+	a->given[which]++;
+	*query = (struct source_query){.agent = agent,
+				       .port = agent + a->given[which],
+				       .attribute = MAD_PORT_COUNTERS,
+				       .modifier = a->given[which],
+				       .mgmt_class = MAD_CLASS_PERF};
+	return true;
+}
+
+static void take_counters(void *arg, const struct source_query *query, const struct mad_answer *ans)
+{
+	struct counter_asker *a = arg;
+
+	assert_int_equal(query->mgmt_class, MAD_CLASS_PERF);
+	assert_int_equal(query->attribute, MAD_PORT_COUNTERS);
+	assert_int_equal(query->modifier, a->fabric->ports[query->port].number);
+	a->ended[a->fabric->ports[query->port].node][ans->outcome]++;
+}
+
+static int play_counters(void *arg, struct script_wire *wire, const struct mad_request *request)
+{
+	struct mad_reply reply = script_answer(request);
+	unsigned lid = request->to->lid ? request->to->lid : request->to->gmp_lid;
+
+	(void)arg;
+	assert_in_range(lid, 11, 13);
+	assert_int_equal(request->mgmt_class, MAD_CLASS_PERF);
+	reply.timed_out = lid == 13;
+	if (reply.timed_out)
+		reply.modifier = 0; /* of such the kernel keeps the header, and PortSelect is behind it */
+	script_reply(wire, 1000, &reply);
+	return 0;
+}
+
+static void counters(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 3; round++) {
+		bool directed_smps = round == 1, sm = round != 2;
+		struct script_wire wire;
+		struct opening opening = {.wire = &wire};
+		struct fabric *f = five_switches(1);
+		struct source_options o = options;
+		struct counter_asker a = {.fabric = f};
+		uint32_t agents[5];
+		struct source_asker asker = {.agents = agents, .agent_count = 5, .next = next_counters,
+					     .answer = take_counters, .arg = &a};
+		struct source *source;
+
+		for (unsigned i = 0; i < 5; i++)
+			agents[i] = f->nodes[i].first_port;
+		o.directed = directed_smps;
+		f->sm_lid = sm ? 1 : 0;
+		script_wire_play(&wire, play_counters, NULL);
+		assert_int_equal(source_live_new(&ctx, &o, "sim0", 2, open_script, &opening, &source), 0);
+		assert_int_equal(source_ask(source, f, &asker), 0);
+		assert_int_equal(a.ended[0][sm ? MAD_ANSWERED : MAD_NOT_ASKED], PORTS);
+		assert_int_equal(a.ended[2][sm ? MAD_TIMED_OUT : MAD_NOT_ASKED], PORTS);
+		assert_int_equal(a.ended[3][MAD_NOT_ASKED], PORTS); /* no LID */
+		assert_int_equal(a.ended[4][MAD_NOT_ASKED], PORTS);
+		source_close(source);
+		script_wire_end(&wire);
+		fabric_free(f);
+	}
+}
+
 static void wire_does_not_open(void **state)
 {
 	struct opening opening = {.error = -EACCES};
@@ -538,6 +617,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(outcomes_and_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(directed, setup, teardown),
+		cmocka_unit_test_setup_teardown(counters, setup, teardown),
 		cmocka_unit_test_setup_teardown(wire_does_not_open, setup, teardown),
 		cmocka_unit_test_setup_teardown(bad_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(stopped, setup, teardown),
