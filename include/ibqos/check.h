@@ -31,6 +31,35 @@ struct verify_result {
 	uint32_t ports_excluded; /* not programmed by OpenSM at all: down, base switch port 0, ... */
 };
 
+/* --- scope: part of a fabric that a run is about --- */
+
+enum scope_kind { SCOPE_NODE, SCOPE_SWITCH, SCOPE_HOSTS };
+/* What a user named: a node or a switch by its name or GUID (of node, system or port), or hosts as a list. */
+struct scope_name {
+	enum scope_kind kind;
+	const char *text;
+};
+
+struct scope {
+	bool *ports;	     /* by port index: of the nodes named, and those at the other end of their cables */
+	uint32_t nodes;	     /* named */
+	uint32_t port_count; /* ports of these */
+};
+
+/*
+ * The part of a fabric that these names mean. A host is each adapter whose name is the host's,
+ * alone or before a blank, '/' or ':' ("gpu-001", "gpu-001 mlx5_0", "gpu-001/P1"). What the fabric does not have becomes
+ * a finding (unknown, with the closest names), as does a list that cannot be read; the scope is then of the rest.
+ * scope_clear() frees what is in it. 0 or -ENOMEM.
+ */
+int scope_make(const struct fabric *fabric, const struct scope_name *names, size_t count, struct finding_list *findings,
+	       struct scope *scope);
+void scope_clear(struct scope *scope);
+/* Whether a port is in it; a NULL scope is the whole fabric. */
+bool scope_has(const struct scope *scope, uint32_t port);
+/* Removes findings at nodes and ports outside; those without a place stay. */
+void scope_filter(const struct scope *scope, const struct fabric *fabric, struct finding_list *findings);
+
 struct verify;
 
 /*
@@ -40,6 +69,8 @@ struct verify;
 int verify_new(const struct ibqos_ctx *ctx, struct fabric *fabric, const struct qos_config *config,
 	       struct verify **verify);
 void verify_free(struct verify *verify);
+/* Before the first run: only ports in the scope are asked and judged. */
+void verify_set_scope(struct verify *verify, const struct scope *scope);
 
 /*
  * Asks and compares: PortInfo of all ports first (kept in the fabric, since OperationalVLs decide
@@ -167,7 +198,11 @@ struct audit_result {
 	uint32_t links_unknown; /* an end not known or an encoding not in the table */
 };
 
-/* Compares each link's active width and speed with the best that both ends support; worst first by lost Gb/s. */
-void audit_links(const struct fabric *fabric, struct finding_list *findings, struct audit_result *result);
+/*
+ * Compares each link's active width and speed with the best that both ends support; worst first by lost Gb/s.
+ * Links with no end in the scope are left out (NULL: none is).
+ */
+void audit_links(const struct fabric *fabric, const struct scope *scope, struct finding_list *findings,
+		 struct audit_result *result);
 
 #endif

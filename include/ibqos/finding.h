@@ -124,6 +124,9 @@ const char *finding_advice(const struct finding *f);
  */
 void finding_list_sort(struct finding_list *list);
 
+/* Removes what keep() is false for. */
+void finding_list_filter(struct finding_list *list, bool (*keep)(const struct finding *f, void *arg), void *arg);
+
 /* Removes all findings of a severity. */
 void finding_list_drop(struct finding_list *list, enum finding_severity severity);
 

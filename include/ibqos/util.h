@@ -106,6 +106,25 @@ size_t text_char(const char *text, size_t size);
 int text_to_u64(const char *text, uint64_t max, uint64_t *value);
 
 /*
+ * Host names as batch systems write them: "gpu-[001-008,012],login-1"; any number of brackets in a name, numbers as
+ * wide as the first of their range (leading zeros kept), up to HOSTLIST_MAX names in the order written. -EINVAL:
+ * *fault says what is wrong, for people; the caller frees it. -ENOMEM.
+ */
+#define HOSTLIST_MAX 65536
+struct hostlist {
+	char **names;
+	size_t count, room;
+};
+int hostlist_expand(const char *text, struct hostlist *list, char **fault);
+void hostlist_clear(struct hostlist *list);
+
+/*
+ * How many keys amiss one name is from another, in letters added, left out, changed or changed about, cases alike;
+ * UINT_MAX where one of them is too long to be a typing mistake.
+ */
+unsigned text_distance(const char *a, const char *b);
+
+/*
  * Closes a stream of open_memstream() and says whether *text is whole: 0, else -ENOMEM with *text
  * freed and NULL. glibc's fclose() returns 0 when memory ran out in its last flush.
  */

@@ -221,7 +221,8 @@ static bool is_up(const struct fabric_port *port)
 	       fabric_port_state(port) != FABRIC_STATE_DOWN;
 }
 
-void audit_links(const struct fabric *fabric, struct finding_list *findings, struct audit_result *result)
+void audit_links(const struct fabric *fabric, const struct scope *scope, struct finding_list *findings,
+		 struct audit_result *result)
 {
 	bool slow;
 	uint32_t i;
@@ -231,6 +232,8 @@ void audit_links(const struct fabric *fabric, struct finding_list *findings, str
 		const struct fabric_link *link = &fabric->links[i];
 		const struct fabric_port *a = &fabric->ports[link->a], *b = &fabric->ports[link->b];
 
+		if (!scope_has(scope, link->a) && !scope_has(scope, link->b))
+			continue;
 		if (!a->known || !b->known) { /* a gap of the discovery, which check_gaps() tells */
 			result->links_unknown++;
 			continue;

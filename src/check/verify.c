@@ -93,6 +93,13 @@ int verify_new(const struct ibqos_ctx *ctx, struct fabric *fabric, const struct 
 	return 0;
 }
 
+void verify_set_scope(struct verify *verify, const struct scope *scope)
+{
+	for (uint32_t i = 0; i < verify->fabric->port_count; i++)
+		if (!scope_has(scope, i))
+			verify->ports[i].flags &= (uint16_t)~PORT_IN_SCOPE;
+}
+
 static void forget_diff(struct port_state *state)
 {
 	unsigned block;

@@ -87,17 +87,27 @@ void finding_list_sort(struct finding_list *list)
 		qsort(list->items, list->count, sizeof(*list->items), compare_findings);
 }
 
-void finding_list_drop(struct finding_list *list, enum finding_severity severity)
+void finding_list_filter(struct finding_list *list, bool (*keep)(const struct finding *f, void *arg), void *arg)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->count; i++) {
-		if (list->items[i].severity == severity)
-			clear_strings(&list->items[i]);
-		else
+		if (keep(&list->items[i], arg))
 			list->items[kept++] = list->items[i];
+		else
+			clear_strings(&list->items[i]);
 	}
 	list->count = kept;
+}
+
+static bool is_not(const struct finding *f, void *arg)
+{
+	return f->severity != *(enum finding_severity *)arg;
+}
+
+void finding_list_drop(struct finding_list *list, enum finding_severity severity)
+{
+	finding_list_filter(list, is_not, &severity);
 }
 
 size_t finding_count(const struct finding_list *list, enum finding_severity severity)

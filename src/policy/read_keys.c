@@ -3,7 +3,6 @@
  * Mappings of a policy against a table of keys: unknown, doubled and missing keys, values of the
  * wrong type or out of range, all reported, none guessed at.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 
 #define QUOTE_MAX 60 /* bytes of a foreign text shown in a finding */
 #define TYPO_MAX 2   /* letters wrong, doubled, missing or swapped in what is still taken for a typing slip */
-#define TYPO_LENGTH 32
 #define PREFIX_LEAST 2 /* letters of a key that may be one cut short */
 
 struct finding *read_finding(struct policy_reader *in, enum finding_code code, struct policy_mark mark)
@@ -34,45 +32,6 @@ void read_quote(char **member, const char *text)
 }
 
 /* --- keys --- */
-
-static bool same_letter(char a, char b)
-{
-	return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
-
-/* Letters to change, add, drop or swap with the next to get from a to b (optimal string alignment), capitals
- * being no others; TYPO_MAX + 1 if many. */
-static unsigned typing_distance(const char *a, const char *b)
-{
-	unsigned row[3][TYPO_LENGTH + 1];
-	size_t la = strlen(a), lb = strlen(b);
-
-	if (la > TYPO_LENGTH || lb > TYPO_LENGTH)
-		return TYPO_MAX + 1;
-	for (size_t i = 0; i <= la; i++) {
-		unsigned *now = row[i % 3];
-		const unsigned *before = row[(i + 2) % 3], *two_before = row[(i + 1) % 3];
-
-		for (size_t j = 0; j <= lb; j++) {
-			unsigned best;
-
-			if (i == 0 || j == 0) {
-				now[j] = (unsigned)(i + j);
-				continue;
-			}
-			best = before[j - 1] + !same_letter(a[i - 1], b[j - 1]);
-			if (before[j] + 1 < best)
-				best = before[j] + 1;
-			if (now[j - 1] + 1 < best)
-				best = now[j - 1] + 1;
-			if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]) &&
-			    two_before[j - 2] + 1 < best)
-				best = two_before[j - 2] + 1;
-			now[j] = best;
-		}
-	}
-	return row[la % 3][lb];
-}
 
 /* "one of a, b, c" */
 static void set_key_names(char **member, const struct key_table *table)
@@ -113,7 +72,7 @@ static const struct key_row *nearest_key(const char *text, const struct key_tabl
 	unsigned least = TYPO_MAX + 1;
 
 	for (size_t i = 0; i < table->count; i++) {
-		unsigned distance = typing_distance(text, table->rows[i].name);
+		unsigned distance = text_distance(text, table->rows[i].name);
 
 		/* not two letters of a key of two */
 		if (distance < least && distance < strlen(table->rows[i].name)) {

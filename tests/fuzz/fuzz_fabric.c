@@ -312,7 +312,7 @@ static void check_audit(const struct fabric *f)
 	struct finding_list findings = {0};
 	struct audit_result result;
 
-	audit_links(f, &findings, &result);
+	audit_links(f, NULL, &findings, &result);
 	require(result.links + result.links_unknown >= f->link_count && result.links <= f->link_count);
 	require(result.links_slow <= result.links && result.links_unknown <= f->link_count);
 	for (size_t i = 0; i < findings.count; i++) {

@@ -90,7 +90,7 @@ static void run(struct audit *audit)
 	if (!audit->fabric->finished)
 		assert_int_equal(fabric_finish(audit->fabric), 0);
 	finding_list_clear(&audit->findings);
-	audit_links(audit->fabric, &audit->findings, &audit->result);
+	audit_links(audit->fabric, NULL, &audit->findings, &audit->result);
 	finding_list_sort(&audit->findings);
 }
 
