@@ -18,7 +18,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.doc = "Finds links that run narrower or slower than both their ends can, worst first.\v"
 	       "Exit status: 0 none, 1 warnings, 2 such links, 3 part of the fabric did not answer.",
-	.children = cmd_fabric_children,
+	.children = cmd_scope_children,
 };
 
 enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
@@ -31,10 +31,10 @@ enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options))
 		return IBQOS_EXIT_UNKNOWN;
-	if (session_discover(&s)) {
+	if (session_discover(&s) && session_scope(&s)) {
 		session_fabric_fields(&s);
 		cmd_ask_sm(&s);
-		audit_links(s.fabric, &s.findings, &result);
+		audit_links(s.fabric, session_scope_of(&s), &s.findings, &result);
 		report_section(s.report, "links", "links audited");
 		report_number(s.report, "looked_at", "looked at", result.links);
 		report_number(s.report, "slow", "below what both ends can", result.links_slow);

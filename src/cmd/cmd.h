@@ -32,6 +32,7 @@ enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv);
 /* --- options shared by commands (options.c) --- */
 
 #define CMD_ARGUMENTS 1
+#define CMD_SCOPE_MAX 64 /* names on one command line */
 
 struct cmd_options {
 	struct ibqos_ctx *ctx;
@@ -39,6 +40,8 @@ struct cmd_options {
 	enum report_format format;
 	const char *output; /* NULL: standard output */
 	bool all;	    /* name each place of a group of findings */
+	struct scope_name scope[CMD_SCOPE_MAX]; /* the part of the fabric that it is about */
+	unsigned scope_count;			/* 0: all of it */
 	const char *argument[CMD_ARGUMENTS];
 	unsigned arguments;
 };
@@ -48,6 +51,7 @@ struct cmd_options {
  * them down at ARGP_KEY_INIT with cmd_hand_down() and leaves other keys to cmd_argument().
  */
 extern const struct argp_child cmd_fabric_children[]; /* fabric, output and common options */
+extern const struct argp_child cmd_scope_children[];  /* as cmd_fabric_children, and --node, --switch, --hosts */
 extern const struct argp_child cmd_output_children[]; /* output and common options */
 void cmd_hand_down(struct argp_state *state, struct cmd_options *options);
 /* Takes positional arguments, `wanted` of them, named in messages by `name`. */
@@ -64,6 +68,7 @@ struct cmd_session {
 	const struct cmd_options *options;
 	struct source *source;
 	struct fabric *fabric;
+	struct scope scope; /* of session_scope(); ports NULL: the whole fabric */
 	struct finding_list findings;
 	struct report *report;
 	FILE *out;
@@ -77,6 +82,13 @@ struct cmd_session {
 bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cmd_options *options);
 /* Opens the source and discovers; gaps and a missing SM become findings. False, with a message, if it cannot. */
 bool session_discover(struct cmd_session *s);
+/*
+ * After the discovery, and before anything else is looked at: the part of the fabric that was named on the command line, if
+ * any, is all that findings, coverage and exit code are about from here on. False, with a message, if it is empty.
+ */
+bool session_scope(struct cmd_session *s);
+/* The scope to hand on; NULL: the whole fabric. */
+const struct scope *session_scope_of(const struct cmd_session *s);
 /* The run could not be done: message to stderr and, in JSON, the member "error"; exit code unknown. */
 __attribute__((format(printf, 2, 3))) void session_fail(struct cmd_session *s, const char *format, ...);
 /* Sorts and reports the findings, ends the report, writes --output, frees, and gives the exit code. */

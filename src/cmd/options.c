@@ -15,6 +15,9 @@ enum {
 	KEY_NODE_NAME_MAP,
 	KEY_WALKER,
 	KEY_FABRIC,
+	KEY_NODE,
+	KEY_SWITCH,
+	KEY_HOSTS,
 	KEY_FORMAT,
 	KEY_OUTPUT,
 	KEY_ALL,
@@ -34,6 +37,14 @@ static const struct argp_option fabric_options[] = {
 	{"node-name-map", KEY_NODE_NAME_MAP, "FILE", 0, "names of nodes, as for infiniband-diags", 0},
 	{"walker", KEY_WALKER, "WHO", 0, "who discovers: native (default) or libibnetdisc", 0},
 	{"fabric", KEY_FABRIC, "LABEL", 0, "name of this fabric in all output", 0},
+	{0},
+};
+
+static const struct argp_option scope_options[] = {
+	{NULL, 0, NULL, 0, "Scope (discovery is of the whole fabric):", 1},
+	{"node", KEY_NODE, "NAME", 0, "only the ports of this node, by name or GUID, and their links; may be repeated", 0},
+	{"switch", KEY_SWITCH, "NAME", 0, "likewise, a switch", 0},
+	{"hosts", KEY_HOSTS, "NODELIST", 0, "likewise, the adapters of these hosts: gpu-[001-008,012],login-1", 0},
 	{0},
 };
 
@@ -116,6 +127,30 @@ static error_t parse_fabric(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static error_t parse_scope(int key, char *arg, struct argp_state *state)
+{
+	struct cmd_options *o = state->input;
+	enum scope_kind kind;
+
+	switch (key) {
+	case KEY_NODE:
+		kind = SCOPE_NODE;
+		break;
+	case KEY_SWITCH:
+		kind = SCOPE_SWITCH;
+		break;
+	case KEY_HOSTS:
+		kind = SCOPE_HOSTS;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	if (o->scope_count == CMD_SCOPE_MAX)
+		argp_error(state, "more than %d of --node, --switch and --hosts: name hosts in one list", CMD_SCOPE_MAX);
+	o->scope[o->scope_count++] = (struct scope_name){kind, arg};
+	return 0;
+}
+
 static error_t parse_output(int key, char *arg, struct argp_state *state)
 {
 	struct cmd_options *o = state->input;
@@ -155,9 +190,12 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp fabric_argp = {.options = fabric_options, .parser = parse_fabric};
+static const struct argp scope_argp = {.options = scope_options, .parser = parse_scope};
 static const struct argp output_argp = {.options = output_options, .parser = parse_output};
 
 const struct argp_child cmd_fabric_children[] = {{&fabric_argp, 0, NULL, 1}, {&output_argp, 0, NULL, 2}, {0}};
+const struct argp_child cmd_scope_children[] = {
+	{&fabric_argp, 0, NULL, 1}, {&scope_argp, 0, NULL, 1}, {&output_argp, 0, NULL, 2}, {0}};
 const struct argp_child cmd_output_children[] = {{&output_argp, 0, NULL, 2}, {0}};
 
 void cmd_hand_down(struct argp_state *state, struct cmd_options *options)

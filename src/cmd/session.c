@@ -67,6 +67,44 @@ bool session_discover(struct cmd_session *s)
 	return true;
 }
 
+bool session_scope(struct cmd_session *s)
+{
+	const struct cmd_options *o = s->options;
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+	int error;
+
+	if (o->scope_count == 0)
+		return true;
+	error = scope_make(s->fabric, o->scope, o->scope_count, &s->findings, &s->scope);
+	if (error != 0) {
+		session_fail(s, "%s", strerror(-error));
+		return false;
+	}
+	scope_filter(&s->scope, s->fabric, &s->findings);
+	out = open_memstream(&text, &size);
+	for (unsigned i = 0; out && i < o->scope_count; i++)
+		fprintf(out, "%s%s", i ? ", " : "", o->scope[i].text);
+	if (!out || text_stream_end(out, &text) != 0)
+		text = NULL;
+	report_section(s->report, "scope", "scope: only");
+	report_string(s->report, "named", "named", text);
+	report_number(s->report, "nodes", "nodes", s->scope.nodes);
+	report_number(s->report, "ports", "ports of these, with their links' other ends", s->scope.port_count);
+	report_section_end(s->report);
+	free(text);
+	if (s->scope.nodes > 0)
+		return true;
+	session_fail(s, "nothing of what was named is in this fabric, so nothing was looked at");
+	return false;
+}
+
+const struct scope *session_scope_of(const struct cmd_session *s)
+{
+	return s->scope.ports ? &s->scope : NULL;
+}
+
 void session_fail(struct cmd_session *s, const char *format, ...)
 {
 	char *text = NULL;
@@ -118,6 +156,7 @@ enum ibqos_exit session_end(struct cmd_session *s)
 		code = worse(code, IBQOS_EXIT_UNKNOWN);
 	}
 	finding_list_clear(&s->findings);
+	scope_clear(&s->scope);
 	fabric_free(s->fabric);
 	source_close(s->source);
 	return code;
@@ -147,6 +186,8 @@ bool session_verify(struct cmd_session *s, const struct qos_config *config, stru
 	int error = verify_new(s->ctx, s->fabric, config, verify);
 	uint64_t start = clock_ns();
 
+	if (error == 0)
+		verify_set_scope(*verify, session_scope_of(s));
 	if (error == 0)
 		error = verify_run(*verify, s->source, false);
 	s->seconds = (double)(clock_ns() - start) / 1e9;

@@ -52,7 +52,7 @@ static const struct argp argp = {
 	       "compares them with what OpenSM must have programmed there for this policy, or from its own config. Asks\n"
 	       "the running subnet manager whether QoS is on and which SL it gives paths.\v"
 	       "Exit status: 0 all as it should be, 1 warnings, 2 differences, 3 something was not answered.",
-	.children = cmd_fabric_children,
+	.children = cmd_scope_children,
 };
 
 /* Without a policy: only tables and the SM's QoS. */
@@ -129,7 +129,7 @@ static void verify_policy(struct cmd_session *s, const struct verify_options *o)
 	 * Tables only, from policy and fabric: the host that verifies need not be the SM's. What apply
 	 * asked consent for is no news here.
 	 */
-	if (cmd_compile(s, path, PLAN_ALLOW_DROP | PLAN_TABLES_ONLY, &p)) {
+	if (cmd_compile(s, path, PLAN_ALLOW_DROP | PLAN_TABLES_ONLY, &p) && session_scope(s)) {
 		session_fabric_fields(s);
 		sm.policy = p.policy;
 		if (verify_files(s, p.policy))
@@ -159,7 +159,7 @@ static void verify_conf(struct cmd_session *s, const struct verify_options *o)
 		session_fail(s, "cannot read %s: %s", path, strerror(-error));
 	} else if (!enabled) { /* OpenSM then programs no tables: there is nothing to expect */
 		finding_at(finding_add(&s->findings, FINDING_QOS_OFF), path, opensm_conf_line(conf, "qos"), 0);
-	} else if (session_discover(s)) {
+	} else if (session_discover(s) && session_scope(s)) {
 		session_fabric_fields(s);
 		verify_fabric(s, &config, &sm);
 	}
