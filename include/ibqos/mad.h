@@ -118,12 +118,19 @@ struct mad_counts {
 	uint64_t late;			  /* answers after their deadline, or a second time: dropped */
 	uint64_t foreign;		  /* answers to nothing we asked: dropped */
 	uint64_t send_failed;		  /* the wire refused a MAD */
+	uint64_t slow;			  /* answers to a MAD that was repeated already: taken */
+	uint64_t rounds;		  /* late rounds (mad_engine_run()) */
+	uint64_t losses, slowdowns;	  /* how often the window was halved: by lost MADs, by answers that became slow */
+	unsigned window, window_least;	  /* MADs on the wire at once, at most: now, and at its narrowest */
 };
 
+/* Adds what an engine has counted since it had counted `since`; its window is the sum's from now on. */
+void mad_counts_add(struct mad_counts *sum, const struct mad_counts *now, const struct mad_counts *since);
+
 struct mad_limits {
-	unsigned window;	/* MADs on the wire at once, 1..4096 */
-	unsigned device_window; /* of these, to one device, 1..window */
-	unsigned timeout_ms;	/* for one try */
+	unsigned window;	/* MADs on the wire at once, at most, 1..4096; how many it is follows losses and latency */
+	unsigned device_window; /* of these, to one device, at most, 1..window */
+	unsigned timeout_ms;	/* for one try; what is not answered much sooner takes no more place in the windows */
 	unsigned retries;	/* repeats after the first try: after a timeout, or when the device is busy */
 	unsigned rate;		/* MADs a second at most; 0: no ceiling */
 	unsigned give_up;	/* queries in a row that a device left unanswered before the rest of its
@@ -148,6 +155,7 @@ struct mad_request {
 	uint16_t attribute;
 	uint32_t modifier;
 	unsigned timeout_ms;
+	unsigned short_ms; /* after which it counts as lost and another may be on the wire; at most timeout_ms */
 	uint8_t mgmt_class; /* this and what follows: as in the query */
 	uint64_t mask;
 	const uint8_t *data;
@@ -230,7 +238,7 @@ struct mad_job {
 	/* Called exactly once for each query that next() gave, in any order. */
 	void (*done)(void *arg, uint32_t device, const struct mad_query *query, const struct mad_answer *answer);
 	void *arg;
-	unsigned timeout_ms; /* for one try; 0: as the limits say */
+	unsigned timeout_ms; /* for one try, in which no MAD is taken for lost earlier; 0: as the limits say */
 	/*
 	 * done() may find more to ask: for the device that answered, whose next() is then called again even if it
 	 * had no more, and for new ones, by raising `devices`. Not after MAD_NOT_ASKED.
@@ -241,6 +249,15 @@ struct mad_job {
 /*
  * Runs a job to its end: every query is handed back with its outcome. 0, or -errno when the wire
  * broke; what was left is then handed back as MAD_NOT_ASKED, as after ctx_stopped() (-EINTR).
+ *
+ * Silent devices cost little: a MAD that is not answered in a short time, which follows how fast answers
+ * come (50 ms at least), leaves its place to others, though its answer is still taken until its try ends. A device that
+ * lives is asked again at once. One that does not gets no more queries for the time being, and what it owes is asked
+ * again in a late round, when there is nothing else left to ask: one query of each such device, all devices together,
+ * with all the tries left to it. If it is answered the others follow; if not, they end with it as MAD_TIMED_OUT with
+ * the tries that they had (with give_up 0 each has all its tries). A job that grows needs nothing more: dead
+ * nodes come back in the late round, after all that can be found was found, and what an answer then opens up is asked
+ * as at first.
  */
 int mad_engine_run(struct mad_engine *engine, const struct mad_job *job);
 

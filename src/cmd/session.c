@@ -254,6 +254,12 @@ void session_mads(struct cmd_session *s)
 	report_number(s->report, "foreign", "foreign answers dropped", counts->foreign);
 	report_number(s->report, "send_failed", "could not be sent", counts->send_failed);
 	report_number(s->report, "answered", NULL, counts->ended[MAD_ANSWERED]);
+	report_number(s->report, "slow", NULL, counts->slow);
+	report_number(s->report, "late_rounds", NULL, counts->rounds);
+	report_number(s->report, "window", NULL, counts->window);
+	report_number(s->report, "window_least", NULL, counts->window_least);
+	report_number(s->report, "narrowed_by_loss", NULL, counts->losses);
+	report_number(s->report, "narrowed_by_latency", NULL, counts->slowdowns);
 	if (s->seconds > 0)
 		report_real(s->report, "seconds", NULL, s->seconds, 6, "s"); /* of asking; not in text, which is the same each time */
 	report_section_end(s->report);

@@ -9,37 +9,21 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "pace.h"
-#include "ring.h"
-#include "slots.h"
+#include "run.h"
 
-#define MS_NS 1000000ull
 #define WAIT_MAX_MS 100    /* a signal is noticed within this time */
 #define WAIT_REFUSED_MS 5  /* before a MAD that the wire would not take is tried again */
-#define WIRE_FAILURES 8    /* in a row: the wire is broken */
 #define STATUS_BUSY 0x0001 /* IBA 13.4.7: the MAD was discarded, come again */
 
-struct mad_engine {
-	const struct ibqos_ctx *ctx;
-	struct mad_wire *wire;
-	struct mad_limits limits;
-	struct mad_counts counts;
-	struct slots slots;
-	struct pace pace;
-	unsigned timeout_ms;                      /* of the job that is being run */
-	uint64_t try_ns;                          /* how long a try lasts in it */
-	unsigned send_failures, receive_failures; /* in a row */
-	bool refused;                             /* the wire last said -EAGAIN, */
-	uint64_t refused_ns;                      /* and has done since then */
-};
+static void note_flow(struct mad_engine *engine)
+{
+	const struct flow *flow = &engine->flow;
 
-/* One job being run. */
-struct run {
-	struct mad_engine *engine;
-	const struct mad_job *job;
-	struct ring ring;
-	int error; /* no memory for devices that the job has more of now */
-};
+	engine->counts.window = flow->window;
+	engine->counts.window_least = flow->least;
+	engine->counts.losses = flow->losses;
+	engine->counts.slowdowns = flow->slowdowns;
+}
 
 int mad_engine_new(const struct ibqos_ctx *ctx, struct mad_wire *wire, const struct mad_limits *limits,
 		   struct mad_engine **engine)
@@ -54,7 +38,7 @@ int mad_engine_new(const struct ibqos_ctx *ctx, struct mad_wire *wire, const str
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
-	err = slots_init(&e->slots, limits->window);
+	err = slots_init(&e->slots, SLOTS_MAX);
 	if (err) {
 		free(e);
 		return err;
@@ -63,6 +47,8 @@ int mad_engine_new(const struct ibqos_ctx *ctx, struct mad_wire *wire, const str
 	e->wire = wire;
 	e->limits = *limits;
 	pace_init(&e->pace, limits->rate, limits->window);
+	flow_init(&e->flow, limits->window);
+	note_flow(e);
 	*engine = e;
 	return 0;
 }
@@ -81,291 +67,81 @@ const struct mad_counts *mad_engine_counts(const struct mad_engine *engine)
 	return &engine->counts;
 }
 
-static uint64_t now_ns(const struct mad_engine *engine)
-{
-	return engine->wire->ops->now(engine->wire);
-}
-
-/* --- handing back --- */
-
-static void hand_back(struct run *run, uint32_t device, const struct mad_query *query,
-		      const struct mad_answer *answer)
-{
-	struct mad_counts *counts = &run->engine->counts;
-
-	counts->queries++;
-	counts->ended[answer->outcome]++;
-	run->job->done(run->job->arg, device, query, answer);
-}
-
-/* Hands back, unsent, every query that a device still has. */
-static void drain(struct run *run, uint32_t device)
-{
-	const struct mad_answer answer = {.outcome = MAD_NOT_ASKED};
-	struct mad_query query = {0};
-
-	while (run->job->next(run->job->arg, device, &query)) {
-		hand_back(run, device, &query, &answer);
-		query = (struct mad_query){0};
-	}
-}
-
-/* Counts how a device answers; gives up one that has stopped. */
-static void judge_device(struct run *run, uint32_t device, enum mad_outcome outcome)
-{
-	struct ring_device *d = &run->ring.device[device];
-	unsigned give_up = run->engine->limits.give_up;
-
-	if (outcome == MAD_NOT_ASKED)
-		return;
-	if (outcome != MAD_TIMED_OUT) {
-		d->unanswered = 0;
-		return;
-	}
-	d->unanswered++;
-	if (!give_up || d->unanswered < give_up || d->given_up)
-		return;
-	d->given_up = true;
-	if (!d->exhausted)
-		drain(run, device);
-	run->ring.device[device].exhausted = true; /* what d pointed to may have moved: a job can grow */
-}
-
-/* What an answer has given a job that grows more to ask. */
-static void take_growth(struct run *run, uint32_t device, enum mad_outcome outcome)
-{
-	struct ring_device *d;
-
-	if (!run->job->grows || outcome == MAD_NOT_ASKED)
-		return;
-	if (ring_grow(&run->ring, run->job->devices) != 0)
-		run->error = -ENOMEM;
-	d = &run->ring.device[device];
-	if (d->given_up)
-		drain(run, device); /* an answer that was still under way */
-	else
-		d->exhausted = false;
-}
-
-/* Ends the query in a slot. The slot is free before the caller hears of it. */
-static void finish(struct run *run, uint32_t index, const struct mad_answer *answer)
-{
-	struct slots *slots = &run->engine->slots;
-	const struct mad_query query = slots->slot[index].query;
-	uint32_t device = slots->slot[index].device;
-
-	slots_move(slots, index, SLOTS_FREE);
-	run->ring.device[device].in_hand--;
-	hand_back(run, device, &query, answer);
-	judge_device(run, device, answer->outcome);
-	take_growth(run, device, answer->outcome);
-	ring_offer(&run->ring, device);
-}
-
-static void finish_unasked(struct run *run, uint32_t index)
-{
-	const struct mad_answer answer = {.outcome = MAD_NOT_ASKED,
-					  .tries = run->engine->slots.slot[index].tries};
-
-	finish(run, index, &answer);
-}
-
-/* Ends a query whose tries are over: unanswered, or only with "busy". */
-static void finish_tried(struct run *run, uint32_t index)
-{
-	const struct slot *slot = &run->engine->slots.slot[index];
-	const struct mad_answer answer = {.outcome = slot->busy ? MAD_STATUS : MAD_TIMED_OUT,
-					  .status = slot->busy,
-					  .tries = slot->tries};
-
-	finish(run, index, &answer);
-}
-
-/* Hands everything that is left back as not asked. */
-static void abandon(struct run *run)
-{
-	struct slots *slots = &run->engine->slots;
-	uint32_t i;
-
-	while ((i = slots_first(slots, SLOTS_WAITING)) != SLOT_NONE)
-		finish_unasked(run, i);
-	while ((i = slots_first(slots, SLOTS_READY)) != SLOT_NONE)
-		finish_unasked(run, i);
-	for (i = 0; i < run->ring.count; i++)
-		if (!run->ring.device[i].exhausted)
-			drain(run, i);
-}
-
-/* --- sending --- */
-
-/* Pulls the next query into a slot; SLOT_NONE when there is no room or nothing to ask. */
-static uint32_t pull(struct run *run)
-{
-	struct slots *slots = &run->engine->slots;
-	uint32_t index = slots_first(slots, SLOTS_FREE), device;
-	struct ring_device *d;
-	struct slot *slot;
-
-	if (index == SLOT_NONE)
-		return SLOT_NONE;
-	slot = &slots->slot[index];
-	while ((device = ring_take(&run->ring)) != RING_NONE) {
-		d = &run->ring.device[device];
-		if (d->exhausted)
-			continue;
-		slot->query = (struct mad_query){0};
-		if (!run->job->next(run->job->arg, device, &slot->query)) {
-			d->exhausted = true;
-			continue;
-		}
-		slot->device = device;
-		slot->tries = 0;
-		slot->busy = 0;
-		slot->settled = false;
-		slots_move(slots, index, SLOTS_READY);
-		d->in_hand++;
-		ring_offer(&run->ring, device);
-		return index;
-	}
-	return SLOT_NONE;
-}
-
-static int transmit(struct run *run, uint32_t index)
-{
-	struct mad_engine *engine = run->engine;
-	const struct slot *slot = &engine->slots.slot[index];
-	struct mad_request request = {
-		.to = run->job->address(run->job->arg, slot->device),
-		.tid = slots_next_tid(&engine->slots, index),
-		.attribute = slot->query.attribute,
-		.modifier = slot->query.modifier,
-		.timeout_ms = engine->timeout_ms,
-		.mgmt_class = slot->query.mgmt_class,
-		.mask = slot->query.mask,
-		.data = slot->query.data,
-	};
-
-	return request.to ? engine->wire->ops->send(engine->wire, &request) : -EINVAL;
-}
-
-static void note_sent(struct mad_engine *engine, uint32_t index, uint64_t now)
-{
-	slots_sent(&engine->slots, index, now + engine->try_ns);
-	pace_take(&engine->pace, now);
-	engine->counts.sent++;
-	if (engine->slots.slot[index].tries > 1)
-		engine->counts.retried++;
-	engine->send_failures = 0;
-	engine->refused = false;
-}
-
-/* -EAGAIN is borne for as long as a try lasts. */
-static int note_refused(struct mad_engine *engine, uint64_t now)
-{
-	if (!engine->refused)
-		engine->refused_ns = now;
-	engine->refused = true;
-	return now - engine->refused_ns > engine->try_ns ? -EAGAIN : 0;
-}
-
-/* -EINVAL is the query's own fault (an address that cannot be); anything else tells on the wire. */
-static int note_failed(struct run *run, uint32_t index, int err)
-{
-	struct mad_engine *engine = run->engine;
-
-	engine->counts.send_failed++;
-	engine->refused = false;
-	finish_unasked(run, index);
-	return err != -EINVAL && ++engine->send_failures >= WIRE_FAILURES ? err : 0;
-}
-
-/* Ends a query that was to be sent, again or at all, to a device that was given up since. */
-static void finish_given_up(struct run *run, uint32_t index)
-{
-	run->engine->refused = false;
-	if (run->engine->slots.slot[index].tries)
-		finish_tried(run, index);
-	else
-		finish_unasked(run, index);
-}
-
-/* Sends as much as the windows, the rate and the wire allow: repeats first. -errno: ends the run. */
-static int fill(struct run *run)
-{
-	struct mad_engine *engine = run->engine;
-	uint64_t now;
-	uint32_t index;
-	int err;
-
-	for (;;) {
-		if (ctx_stopped(engine->ctx))
-			return -EINTR;
-		now = now_ns(engine);
-		index = slots_first(&engine->slots, SLOTS_READY);
-		if (index != SLOT_NONE && run->ring.device[engine->slots.slot[index].device].given_up) {
-			finish_given_up(run, index);
-			continue;
-		}
-		if (pace_wait(&engine->pace, now))
-			return 0;
-		if (index == SLOT_NONE)
-			index = pull(run);
-		if (index == SLOT_NONE)
-			return 0;
-		err = transmit(run, index);
-		if (err == -EAGAIN)
-			return note_refused(engine, now);
-		if (!err)
-			note_sent(engine, index, now);
-		else
-			err = note_failed(run, index, err);
-		if (err)
-			return err;
-	}
-}
-
 /* --- receiving --- */
-
-/* The present try of a slot has ended without an answer that counts. */
-static void end_try(struct run *run, uint32_t index)
-{
-	struct mad_engine *engine = run->engine;
-
-	if (engine->slots.slot[index].tries <= engine->limits.retries)
-		slots_move(&engine->slots, index, SLOTS_READY);
-	else
-		finish_tried(run, index);
-}
 
 static void expire(struct run *run)
 {
 	struct slots *slots = &run->engine->slots;
-	uint64_t now = now_ns(run->engine);
+	uint64_t now = run_now(run);
 	uint32_t index;
 
 	while ((index = slots_first(slots, SLOTS_WAITING)) != SLOT_NONE &&
+	       slots->slot[index].deadline_ns <= now) {
+		if (slots->slot[index].spent)
+			run_release(run, index);
+		else if (slots->slot[index].end_ns <= now)
+			run_end_try(run, index);
+		else
+			run_end_short(run, index);
+	}
+	while ((index = slots_first(slots, SLOTS_LISTENING)) != SLOT_NONE &&
 	       slots->slot[index].deadline_ns <= now)
-		end_try(run, index);
+		run_end_try(run, index);
 }
 
-static void take_answer(struct run *run, uint32_t index, const struct mad_reply *reply)
+/* How an answered query tells on what is sent from now on. took_ns 0: it answers one of several MADs. */
+static void learn(struct run *run, const struct slot *slot, uint64_t took_ns, bool earlier)
+{
+	struct mad_engine *engine = run->engine;
+	uint64_t now = run_now(run);
+
+	if (engine->short_tries && took_ns)
+		flow_answer(&engine->flow, took_ns, run->ring.device[slot->device].fastest_ns, now);
+	if (slot->lost_ns && slot->lost_ns != slot->sent_ns && !earlier)
+		flow_loss(&engine->flow, slot->lost_ns, now);
+	if (slot->lost_ns)
+		ring_shrink(&run->ring, slot->device, slot->lost_ns, now);
+	run_heard(run, slot->device, took_ns, now);
+}
+
+/* It lives, but will not be pressed: the rest of this try's time is a pause. */
+static void take_busy(struct run *run, uint32_t index, uint16_t status)
 {
 	struct slot *slot = &run->engine->slots.slot[index];
-	struct mad_answer answer = {.outcome = MAD_ANSWERED, .data = reply->data, .tries = slot->tries};
+	uint64_t now = run_now(run);
 
-	if (reply->status & STATUS_BUSY) {
-		/* It lives, but will not be pressed: the rest of this try's time is a pause. */
-		run->ring.device[slot->device].unanswered = 0;
-		slot->busy = reply->status;
-		slot->settled = true;
-		return;
-	}
+	run->ring.device[slot->device].unanswered = 0;
+	ring_shrink(&run->ring, slot->device, slot->sent_ns, now);
+	run_heard(run, slot->device, 0, now);
+	slot->busy = status;
+	slot->settled = true;
+	slots_listen(&run->engine->slots, index);
+}
+
+static void take_answer(struct run *run, uint32_t index, const struct mad_reply *reply, bool earlier)
+{
+	const struct slot *slot = &run->engine->slots.slot[index];
+	struct mad_answer answer = {.outcome = MAD_ANSWERED, .data = reply->data, .tries = slot->tries};
+	uint64_t took_ns = 0;
+
 	if (reply->status) {
 		answer.outcome = MAD_STATUS;
 		answer.status = reply->status;
 		answer.data = NULL;
 	}
-	finish(run, index, &answer);
+	if (!earlier)
+		took_ns = run_now(run) - slot->sent_ns;
+	learn(run, slot, took_ns, earlier);
+	if (earlier)
+		run_finish_early(run, index, &answer);
+	else
+		run_finish(run, index, &answer);
+}
+
+/* An answer to an earlier try counts as long as that try would have lasted. */
+static bool in_time(const struct run *run, uint32_t index)
+{
+	return run_now(run) <= run->engine->slots.slot[index].first_ns + run->engine->try_ns;
 }
 
 static void take_reply(struct run *run, const struct mad_reply *reply)
@@ -375,7 +151,7 @@ static void take_reply(struct run *run, const struct mad_reply *reply)
 	uint32_t index;
 	enum slot_match match = slots_find(&engine->slots, reply->tid, &index);
 
-	if (match == SLOT_PRESENT) {
+	if (match == SLOT_PRESENT || match == SLOT_EARLIER) {
 		/* A MAD of performance management that timed out has lost its PortSelect. */
 		bool header_only = reply->timed_out && reply->mgmt_class == MAD_CLASS_PERF;
 
@@ -383,17 +159,42 @@ static void take_reply(struct run *run, const struct mad_reply *reply)
 		if (reply->attribute != slot->query.attribute || reply->mgmt_class != slot->query.mgmt_class ||
 		    (reply->modifier != slot->query.modifier && !header_only))
 			match = SLOT_ALIEN;
+		else if (slot->spent && match == SLOT_PRESENT)
+			run_release(run, index);
+		if (match != SLOT_ALIEN && slot->spent)
+			match = SLOT_PAST;
 	}
-	if (match == SLOT_PRESENT && reply->timed_out)
-		end_try(run, index);
-	else if (match == SLOT_PRESENT)
-		take_answer(run, index, reply);
-	else if (reply->timed_out)
-		return; /* the wire gives up what our own deadline ended before: not an answer */
-	else if (match == SLOT_PAST)
-		engine->counts.late++;
-	else
+	if (reply->timed_out) {
+		/* What our own deadline ended before is not an answer. */
+		if (match == SLOT_PRESENT)
+			run_end_try(run, index);
+	} else if (match == SLOT_PRESENT) {
+		if (reply->status & STATUS_BUSY)
+			take_busy(run, index, reply->status);
+		else
+			take_answer(run, index, reply, false);
+	} else if (match == SLOT_EARLIER && !(reply->status & STATUS_BUSY) && in_time(run, index)) {
+		engine->counts.slow++;
+		take_answer(run, index, reply, true);
+	} else if (match == SLOT_ALIEN) {
 		engine->counts.foreign++;
+	} else {
+		engine->counts.late++;
+	}
+}
+
+/* Shortens a wait to the next deadline of a list; false: it has passed. */
+static bool until_deadline(const struct slots *slots, enum slot_list list, uint64_t now, uint64_t *wait)
+{
+	uint32_t first = slots_first(slots, list);
+
+	if (first == SLOT_NONE)
+		return true;
+	if (slots->slot[first].deadline_ns <= now)
+		return false;
+	if (slots->slot[first].deadline_ns - now < *wait)
+		*wait = slots->slot[first].deadline_ns - now;
+	return true;
 }
 
 /* How long nothing but a reply can happen; never 0 unless a deadline has passed. */
@@ -401,18 +202,15 @@ static unsigned idle_ms(const struct run *run)
 {
 	const struct mad_engine *engine = run->engine;
 	const struct slots *slots = &engine->slots;
-	uint32_t waiting = slots_first(slots, SLOTS_WAITING);
 	bool wants = slots_first(slots, SLOTS_READY) != SLOT_NONE ||
-		     (slots_first(slots, SLOTS_FREE) != SLOT_NONE && run->ring.first != RING_NONE);
-	uint64_t now = now_ns(engine), wait = WAIT_MAX_MS * MS_NS, pause;
+		     (slots_first(slots, SLOTS_FREE) != SLOT_NONE &&
+		      (run->ring.first != RING_NONE || run->park.next.first != PARK_NONE));
+	uint64_t now = run_now(run), wait = WAIT_MAX_MS * MS_NS, pause;
 
-	if (waiting != SLOT_NONE) {
-		if (slots->slot[waiting].deadline_ns <= now)
-			return 0;
-		if (slots->slot[waiting].deadline_ns - now < wait)
-			wait = slots->slot[waiting].deadline_ns - now;
-	}
-	if (wants) {
+	if (!until_deadline(slots, SLOTS_WAITING, now, &wait) ||
+	    !until_deadline(slots, SLOTS_LISTENING, now, &wait))
+		return 0;
+	if (wants && slots->waiting < engine->flow.window) {
 		pause = engine->refused ? WAIT_REFUSED_MS * MS_NS : pace_wait(&engine->pace, now);
 		if (pause < wait)
 			wait = pause;
@@ -442,13 +240,14 @@ static bool in_hand(const struct run *run)
 {
 	const struct slots *slots = &run->engine->slots;
 
-	return slots_first(slots, SLOTS_WAITING) != SLOT_NONE ||
-	       slots_first(slots, SLOTS_READY) != SLOT_NONE || run->ring.first != RING_NONE;
+	return slots->waiting ||
+	       slots_first(slots, SLOTS_LISTENING) != SLOT_NONE ||
+	       slots_first(slots, SLOTS_READY) != SLOT_NONE || run->ring.first != RING_NONE ||
+	       run->park.next.first != PARK_NONE || run->parked;
 }
 
 /*
- * How long the tries of this job last: one length, since slots wait in the order they were sent in.
- * The wire normally says itself that a MAD timed out; our deadline catches what it loses, so it must
+ * How long the tries of this job last. The wire normally says itself that a MAD timed out; our deadline catches what it loses, so it must
  * come later than a kernel timer that is rounded up and runs in a busy work queue.
  */
 static int set_timeout(struct mad_engine *engine, const struct mad_job *job)
@@ -458,6 +257,7 @@ static int set_timeout(struct mad_engine *engine, const struct mad_job *job)
 	if (ms > INT_MAX)
 		return -EINVAL;
 	engine->timeout_ms = ms;
+	engine->short_tries = !job->timeout_ms;
 	engine->try_ns = (ms + ms / 8 + 20) * MS_NS;
 	return 0;
 }
@@ -468,26 +268,29 @@ int mad_engine_run(struct mad_engine *engine, const struct mad_job *job)
 	int err = set_timeout(engine, job);
 	uint32_t i;
 
+	park_init(&run.park);
 	if (!err)
 		err = ring_init(&run.ring, job->devices, engine->limits.device_window);
 	if (err) {
 		for (i = 0; i < job->devices; i++)
-			drain(&run, i);
+			run_drain(&run, i);
 		return err;
 	}
 	engine->send_failures = engine->receive_failures = 0;
 	engine->refused = false;
 	do {
 		expire(&run);
-		err = fill(&run);
+		err = run_fill(&run);
 		if (err || !in_hand(&run))
 			break;
 		err = receive(&run);
-	} while (!err && !run.error);
-	if (!err)
-		err = run.error;
+		if (!err)
+			err = run.error;
+	} while (!err);
 	if (err)
-		abandon(&run);
+		run_abandon(&run);
+	note_flow(engine);
 	ring_free(&run.ring);
+	park_free(&run.park);
 	return err;
 }

@@ -23,8 +23,13 @@ int ring_grow(struct ring *ring, uint32_t count)
 	if (!device)
 		return -ENOMEM;
 	ring->device = device;
-	while (ring->count < count)
+	while (ring->count < count) {
+		ring->device[ring->count] = (struct ring_device){
+			.parked = PARK_LIST_EMPTY,
+			.window = (uint16_t)(ring->window < RING_START ? ring->window : RING_START),
+		};
 		ring_offer(ring, ring->count++);
+	}
 	return 0;
 }
 
@@ -51,7 +56,7 @@ void ring_offer(struct ring *ring, uint32_t device)
 {
 	struct ring_device *d = &ring->device[device];
 
-	if (d->queued || d->exhausted || d->in_hand >= ring->window)
+	if (d->queued || d->exhausted || d->in_hand >= d->window)
 		return;
 	d->queued = true;
 	d->next = RING_NONE;
@@ -60,4 +65,34 @@ void ring_offer(struct ring *ring, uint32_t device)
 	else
 		ring->device[ring->last].next = device;
 	ring->last = device;
+}
+
+void ring_heard(struct ring *ring, uint32_t device, uint64_t took_ns, uint64_t now_ns)
+{
+	struct ring_device *d = &ring->device[device];
+	uint32_t took_us = took_ns / 1000 < UINT32_MAX / 8 ? (uint32_t)(took_ns / 1000) : UINT32_MAX / 8;
+
+	d->heard_ns = now_ns;
+	d->misses = 0;
+	if (took_ns && (!d->fastest_ns || took_ns < d->fastest_ns))
+		d->fastest_ns = took_ns;
+	if (took_us)
+		d->took_us = d->took_us ? (7 * d->took_us + took_us) / 8 : took_us;
+	if (++d->answers < d->window)
+		return;
+	d->answers = 0;
+	if (d->window < ring->window)
+		d->window++;
+}
+
+void ring_shrink(struct ring *ring, uint32_t device, uint64_t sent_ns, uint64_t now_ns)
+{
+	struct ring_device *d = &ring->device[device];
+
+	if (sent_ns <= d->shrunk_ns)
+		return;
+	d->shrunk_ns = now_ns;
+	d->answers = 0;
+	if (d->window > 1)
+		d->window /= 2;
 }

@@ -22,18 +22,35 @@ static void unlink_slot(struct slots *slots, uint32_t index)
 
 	slots->slot[slot->previous].next = slot->next;
 	slots->slot[slot->next].previous = slot->previous;
+	slots->waiting -= slot->list == SLOTS_WAITING;
+}
+
+/* Puts a slot behind `previous`, a slot of the list or its head. */
+static void insert_slot(struct slots *slots, uint32_t index, enum slot_list list, uint32_t previous)
+{
+	struct slot *slot = &slots->slot[index];
+
+	slot->list = list;
+	slot->previous = previous;
+	slot->next = slots->slot[previous].next;
+	slots->slot[slot->next].previous = index;
+	slots->slot[previous].next = index;
+	slots->waiting += list == SLOTS_WAITING;
 }
 
 static void append_slot(struct slots *slots, uint32_t index, enum slot_list list)
 {
-	uint32_t head = list_head(slots, list);
-	struct slot *slot = &slots->slot[index];
+	insert_slot(slots, index, list, slots->slot[list_head(slots, list)].previous);
+}
 
-	slot->list = list;
-	slot->next = head;
-	slot->previous = slots->slot[head].previous;
-	slots->slot[slot->previous].next = index;
-	slots->slot[head].previous = index;
+/* By deadline, from the end: nearly all tries last equally long. */
+static void sort_in(struct slots *slots, uint32_t index, enum slot_list list)
+{
+	uint32_t head = list_head(slots, list), at = slots->slot[head].previous;
+
+	while (at != head && slots->slot[at].deadline_ns > slots->slot[index].deadline_ns)
+		at = slots->slot[at].previous;
+	insert_slot(slots, index, list, at);
 }
 
 int slots_init(struct slots *slots, uint32_t count)
@@ -42,7 +59,7 @@ int slots_init(struct slots *slots, uint32_t count)
 
 	if (count < 1 || count > SLOTS_MAX)
 		return -EINVAL;
-	slots->count = count;
+	*slots = (struct slots){.count = count};
 	slots->slot = calloc((size_t)count + SLOT_LISTS, sizeof(*slots->slot));
 	if (!slots->slot)
 		return -ENOMEM;
@@ -66,6 +83,13 @@ uint32_t slots_first(const struct slots *slots, enum slot_list list)
 	return first == head ? SLOT_NONE : first;
 }
 
+uint32_t slots_after(const struct slots *slots, uint32_t index)
+{
+	uint32_t next = slots->slot[index].next;
+
+	return next >= slots->count ? SLOT_NONE : next;
+}
+
 void slots_move(struct slots *slots, uint32_t index, enum slot_list list)
 {
 	unlink_slot(slots, index);
@@ -84,15 +108,26 @@ uint32_t slots_next_tid(const struct slots *slots, uint32_t index)
 	return next_count(slots->slot[index].mads) << INDEX_BITS | index;
 }
 
-void slots_sent(struct slots *slots, uint32_t index, uint64_t deadline_ns)
+void slots_sent(struct slots *slots, uint32_t index, uint64_t now_ns, uint64_t deadline_ns, uint64_t end_ns)
 {
 	struct slot *slot = &slots->slot[index];
 
 	slot->mads = next_count(slot->mads);
-	slot->tries++;
+	if (!slot->tries++)
+		slot->first_ns = now_ns;
 	slot->settled = false;
+	slot->sent_ns = now_ns;
 	slot->deadline_ns = deadline_ns;
-	slots_move(slots, index, SLOTS_WAITING);
+	slot->end_ns = end_ns;
+	unlink_slot(slots, index);
+	sort_in(slots, index, SLOTS_WAITING);
+}
+
+void slots_listen(struct slots *slots, uint32_t index)
+{
+	unlink_slot(slots, index);
+	slots->slot[index].deadline_ns = slots->slot[index].end_ns;
+	sort_in(slots, index, SLOTS_LISTENING);
 }
 
 enum slot_match slots_find(const struct slots *slots, uint32_t tid, uint32_t *index)
@@ -107,5 +142,7 @@ enum slot_match slots_find(const struct slots *slots, uint32_t tid, uint32_t *in
 	age = (slot->mads - count) & COUNT_MASK;
 	if (age >= slot->mads)
 		return SLOT_ALIEN;
-	return !age && slot->list == SLOTS_WAITING && !slot->settled ? SLOT_PRESENT : SLOT_PAST;
+	if (slot->list == SLOTS_FREE || age >= slot->tries || (age == 0 && slot->settled))
+		return SLOT_PAST;
+	return age == 0 && slot->list != SLOTS_READY ? SLOT_PRESENT : SLOT_EARLIER;
 }

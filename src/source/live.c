@@ -30,16 +30,9 @@ struct live {
 /* Adds to a sum what the engine has counted since the last time. */
 static void sum_counts(struct live *live, struct mad_counts *sum)
 {
-	const struct mad_counts *now = mad_engine_counts(live->engine), *old = &live->counted;
+	const struct mad_counts *now = mad_engine_counts(live->engine);
 
-	sum->queries += now->queries - old->queries;
-	for (int i = 0; i < MAD_OUTCOMES; i++)
-		sum->ended[i] += now->ended[i] - old->ended[i];
-	sum->sent += now->sent - old->sent;
-	sum->retried += now->retried - old->retried;
-	sum->late += now->late - old->late;
-	sum->foreign += now->foreign - old->foreign;
-	sum->send_failed += now->send_failed - old->send_failed;
+	mad_counts_add(sum, now, &live->counted);
 	live->counted = *now;
 }
 

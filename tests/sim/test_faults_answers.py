@@ -72,30 +72,38 @@ def test_each_input_port_is_compared(ready, port):
 # A run ends with its last answer. So that it is still there for what comes late, one other query waits longer.
 
 def test_answer_after_the_request_was_given_up(ready):
-    """One answer comes 20 ms after its request's timeout was reported; another query times out twice."""
-    r = verify(ready, f"{MAP} count=1 : late=20", "node=gpu-004 attr=VLArb mod=0x00010000 count=2 : timeout")
-    assert whole(r) == {"repeated": 3, "late": 1, "foreign": 0}
+    """One answer comes 20 ms after its request's timeout was reported, long after its repeat was answered."""
+    r = verify(ready, f"{MAP} count=1 : late=20", "node=gpu-004 attr=VLArb mod=0x00010000 count=4 : timeout",
+               args=("--retries", "4"))
+    assert whole(r) == {"repeated": 5, "late": 1, "foreign": 0}
+    assert r.json["mads"]["late_rounds"] == 1
 
 
 def test_answer_later_than_ibqos_waits(ready):
     """As where the kernel says nothing: ibqos's own deadline, an eighth and 20 ms later, ends the try."""
-    r = verify(ready, f"{MAP} count=1 : delay=400", "node=gpu-004 attr=VLArb mod=0x00010000 count=2 : timeout")
-    assert whole(r) == {"repeated": 3, "late": 1, "foreign": 0}
+    r = verify(ready, f"{MAP} count=1 : delay=400", "node=gpu-004 attr=VLArb mod=0x00010000 count=4 : timeout",
+               args=("--retries", "4"))
+    assert whole(r) == {"repeated": 5, "late": 1, "foreign": 0}
 
 
 def test_slow_answers_are_answers(ready):
-    assert whole(verify(ready, "node=leaf-02 attr=VLArb : delay=100")) == {"repeated": 0, "late": 0, "foreign": 0}
+    """Asked again after 50 ms, but what comes then is taken: nobody waits for the repeat."""
+    m = whole(r := verify(ready, "node=leaf-02 attr=VLArb : delay=100"))
+    assert m["foreign"] == 0 and 1 <= r.json["mads"]["slow"] <= m["repeated"] and m["late"] <= m["repeated"], r
+    assert r.json["mads"]["narrowed_by_loss"] == 0
 
 
 def test_duplicates_are_dropped_and_counted(ready):
     r = verify(ready, f"{MAP} : duplicate=3", "node=gpu-004 attr=VLArb mod=0x00010000 : delay=150")
-    assert whole(r) == {"repeated": 0, "late": 3, "foreign": 0}
+    m = whole(r)  # the late answers beside the copies are those to repeats of the slow query
+    assert m["foreign"] == 0 and 3 <= m["late"] <= 3 + m["repeated"] and m["repeated"] <= 3, r
 
 
 def test_a_duplicate_with_other_content_changes_nothing(ready):
     """foreign= turns all bits: were one of them taken for an answer, a difference would show."""
     r = verify(ready, "attr=SL2VL : foreign=2", "node=gpu-004 attr=VLArb mod=0x00010000 : delay=150")
-    assert whole(r) == {"repeated": 0, "late": 0, "foreign": 2 * BASE}
+    m = whole(r)
+    assert m["foreign"] == 2 * BASE and m["late"] <= m["repeated"] <= 3, r
 
 
 def test_answer_under_anothers_transaction(ready):
@@ -119,8 +127,8 @@ def test_a_query_that_is_never_rightly_answered(ready, wrong):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_order_does_not_matter(ready, seed):
-    r = verify(ready, "prob=0.3 : reorder=3", seed=seed, timeout=1000)
-    assert whole(r) == {"repeated": 0, "late": 0, "foreign": 0}
+    m = whole(verify(ready, "prob=0.3 : reorder=3", seed=seed, timeout=1000))  # up to 50 ms later: some are repeated
+    assert m["foreign"] == 0 and m["late"] <= m["repeated"]
 
 
 

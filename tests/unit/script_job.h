@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * A job for tests of the engine: devices with so many queries each. It holds the engine to its
- * contract while it runs: next() is called only while there is room and never after it said no,
+ * contract while it runs: next() is called only while the device has room and never after it said no,
  * done() once for each query, with the device, query and data that belong to it.
  */
 #ifndef SCRIPT_JOB_H

@@ -13,7 +13,7 @@
 
 #define SECOND_NS 1000000000ull
 
-/* A MAD that was sent and has neither been answered nor outlived its timeout. */
+/* A MAD that was sent and has neither been answered nor come to count as lost. */
 struct script_flight {
 	uint32_t tid;
 	uint16_t attribute;
@@ -73,7 +73,7 @@ static void take_off(struct script_wire *w, const struct mad_request *request)
 		.modifier = request->modifier,
 		.mgmt_class = request->mgmt_class,
 		.device = device_of(request->to),
-		.end_ns = w->clock_ns + request->timeout_ms * 1000000ull,
+		.end_ns = w->clock_ns + request->short_ms * 1000000ull,
 	};
 	unsigned to_device = 1;
 	size_t i;
@@ -195,6 +195,7 @@ static int wire_send(struct mad_wire *wire, const struct mad_request *request)
 
 	assert_false(w->closed);
 	assert_int_not_equal(request->tid, 0);
+	assert_in_range(request->short_ms, 1, request->timeout_ms);
 	w->attempts++;
 	w->last = *request;
 	w->last_to = *request->to;

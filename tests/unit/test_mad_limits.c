@@ -240,7 +240,7 @@ static void a_signal_is_noticed_while_waiting(void **state)
 	b.wire.wire.ops = &ops;
 	script_job_add(&b.job, 7, 1);
 	bench_run(&b, -EINTR);
-	assert_result(&b, 0, 0, MAD_NOT_ASKED, 0, 1);
+	assert_result(&b, 0, 0, MAD_NOT_ASKED, 0, 2); /* the second MAD in a late round */
 	assert_in_range(bench_ms(&b), 1050, 1150);
 	bench_end(&b);
 }

@@ -21,21 +21,28 @@ static void slots_know_present_past_and_alien(void **state)
 	assert_int_equal(slots_init(&s, 3), 0);
 	first = slots_next_tid(&s, 1);
 	assert_int_equal(slots_find(&s, first, &index), SLOT_ALIEN); /* not sent yet */
-	slots_sent(&s, 1, 100);
+	slots_sent(&s, 1, 50, 100, 100);
 	assert_int_equal(slots_find(&s, first, &index), SLOT_PRESENT);
 	assert_int_equal(index, 1);
-	slots_move(&s, 1, SLOTS_READY);
-	assert_int_equal(slots_find(&s, first, &index), SLOT_PAST);
+	slots_move(&s, 1, SLOTS_READY); /* to be asked again: an answer to the first try still counts */
+	assert_int_equal(slots_find(&s, first, &index), SLOT_EARLIER);
 	second = slots_next_tid(&s, 1);
 	assert_int_not_equal(first, second);
-	slots_sent(&s, 1, 200);
-	assert_int_equal(slots_find(&s, first, &index), SLOT_PAST);
+	slots_sent(&s, 1, 150, 200, 200);
+	assert_int_equal(slots_find(&s, first, &index), SLOT_EARLIER);
+	assert_int_equal(slots_find(&s, second, &index), SLOT_PRESENT);
+	slots_listen(&s, 1);
 	assert_int_equal(slots_find(&s, second, &index), SLOT_PRESENT);
 	assert_int_equal(slots_find(&s, slots_next_tid(&s, 1), &index), SLOT_ALIEN);
 	assert_int_equal(slots_find(&s, slots_next_tid(&s, 0), &index), SLOT_ALIEN);
 	assert_int_equal(slots_find(&s, 3 | 1 << 12, &index), SLOT_ALIEN); /* no such slot */
 	assert_int_equal(slots_find(&s, 0, &index), SLOT_ALIEN);
 	s.slot[1].settled = true;
+	assert_int_equal(slots_find(&s, second, &index), SLOT_PAST);
+	slots_move(&s, 1, SLOTS_FREE);
+	assert_int_equal(slots_find(&s, first, &index), SLOT_PAST);
+	s.slot[1].tries = 0; /* the next query */
+	slots_sent(&s, 1, 250, 300, 300);
 	assert_int_equal(slots_find(&s, second, &index), SLOT_PAST);
 	slots_free(&s);
 	assert_int_equal(slots_init(&s, 0), -EINVAL);
@@ -52,7 +59,8 @@ static void transaction_ids_wrap(void **state)
 	for (i = 0; i < 3u << 20; i++) {
 		tid = slots_next_tid(&s, 0);
 		assert_int_not_equal(tid, 0);
-		slots_sent(&s, 0, i);
+		s.slot[0].tries = 0;
+		slots_sent(&s, 0, i, i, i);
 		if (slots_find(&s, tid, &index) != SLOT_PRESENT)
 			fail_msg("0x%x is not found", tid);
 		if (before && slots_find(&s, before, &index) != SLOT_PAST)
@@ -74,14 +82,40 @@ static void lists_keep_their_order(void **state)
 	slots_move(&s, 0, SLOTS_READY);
 	slots_move(&s, 1, SLOTS_READY);
 	assert_int_equal(slots_first(&s, SLOTS_FREE), SLOT_NONE);
-	slots_sent(&s, 0, 1); /* from the middle */
+	slots_sent(&s, 0, 0, 1, 1); /* from the middle */
 	assert_int_equal(slots_first(&s, SLOTS_READY), 2);
-	slots_sent(&s, 2, 2);
+	slots_sent(&s, 2, 0, 2, 2);
 	assert_int_equal(slots_first(&s, SLOTS_READY), 1);
 	assert_int_equal(slots_first(&s, SLOTS_WAITING), 0);
 	slots_move(&s, 0, SLOTS_FREE);
 	assert_int_equal(slots_first(&s, SLOTS_WAITING), 2);
 	assert_int_equal(slots_first(&s, SLOTS_FREE), 0);
+	slots_free(&s);
+}
+
+static void deadlines_keep_their_order(void **state)
+{
+	struct slots s;
+
+	(void)state;
+	assert_int_equal(slots_init(&s, 4), 0);
+	slots_sent(&s, 0, 0, 50, 90);
+	slots_sent(&s, 1, 1, 51, 91);
+	slots_sent(&s, 2, 2, 40, 60); /* shorter than those before it */
+	slots_sent(&s, 3, 3, 50, 80); /* as long as another: after it */
+	assert_int_equal(s.waiting, 4);
+	assert_int_equal(slots_first(&s, SLOTS_WAITING), 2);
+	assert_int_equal(slots_after(&s, 2), 0);
+	assert_int_equal(slots_after(&s, 0), 3);
+	assert_int_equal(slots_after(&s, 3), 1);
+	assert_int_equal(slots_after(&s, 1), SLOT_NONE);
+	slots_listen(&s, 1);
+	slots_listen(&s, 3);
+	slots_listen(&s, 0);
+	assert_int_equal(s.waiting, 1);
+	assert_int_equal(slots_first(&s, SLOTS_LISTENING), 3);
+	assert_int_equal(slots_after(&s, 3), 0);
+	assert_int_equal(slots_after(&s, 0), 1);
 	slots_free(&s);
 }
 
@@ -183,6 +217,7 @@ int main(void)
 		cmocka_unit_test(slots_know_present_past_and_alien),
 		cmocka_unit_test(transaction_ids_wrap),
 		cmocka_unit_test(lists_keep_their_order),
+		cmocka_unit_test(deadlines_keep_their_order),
 		cmocka_unit_test(the_pace_is_never_exceeded),
 		cmocka_unit_test(bursts_are_small),
 		cmocka_unit_test(devices_take_turns_while_they_have_room),
