@@ -47,7 +47,7 @@ CMD_OBJ := $(CMD_SRC:%.c=$(OUT)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
 UNIT_HELP := $(patsubst %.c,$(OUT)/%.o,$(sort $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))))
 OVERLAY := $(OUT)/tests/overlay.so
-FLOOR := $(OUT)/tests/floor
+FLOOR := $(OUT)/tests/floor $(OUT)/tests/floor_walk
 # A second ibqos for the tests, which can be made to fail at each step (include/ibqos/faultpoint.h).
 FAULT := $(OUT)/tests/ibqos-fault
 FAULT_OBJ := $(patsubst %.c,$(OUT)/fault/%.o,$(sort $(shell grep -l 'ibqos/faultpoint.h' $(LIB_SRC))))
@@ -84,7 +84,7 @@ $(OVERLAY): $(wildcard tests/tools/overlay/*.c tests/tools/overlay/*.h) Makefile
 	@mkdir -p $(@D)
 	$(Q)gcc -std=c17 -D_GNU_SOURCE -Wall -Wextra -g -O2 -fPIC -shared -o $@ $(filter %.c,$^) -libmad -ldl -lpthread
 
-$(FLOOR): tests/bench/floor.c Makefile
+$(FLOOR): $(OUT)/tests/%: tests/bench/%.c Makefile
 	$(call say,TOOL,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDLIBS)

@@ -75,6 +75,7 @@ struct cmd_session {
 	char *buffer; /* what goes to --output, replaced whole at the end */
 	size_t buffer_size;
 	enum ibqos_exit least; /* the exit code is never better than this */
+	double discovery_seconds;
 	double seconds;	       /* that session_verify() asked */
 };
 

@@ -53,9 +53,11 @@ bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cm
 bool session_discover(struct cmd_session *s)
 {
 	int error = source_open_live(s->ctx, &s->options->source, &s->source);
+	uint64_t start = clock_ns();
 
 	if (error == 0)
 		error = source_discover(s->source, &s->findings, &s->fabric);
+	s->discovery_seconds = (double)(clock_ns() - start) / 1e9;
 	if (error != 0) { /* the source has said what is wrong */
 		s->least = IBQOS_EXIT_UNKNOWN;
 		report_string(s->report, "error", NULL, strerror(-error));
@@ -248,6 +250,7 @@ void session_mads(struct cmd_session *s)
 	report_section(s->report, "mads", "MADs");
 	if (discovery)
 		report_discovery(s->report, discovery, s->options->source.walker == SOURCE_WALK_NATIVE);
+	report_real(s->report, "discovery_seconds", NULL, s->discovery_seconds, 6, "s");
 	report_number(s->report, "sent", "sent to ask", counts->sent);
 	report_number(s->report, "repeated", "of these repeated", counts->retried);
 	report_number(s->report, "late", "late answers dropped", counts->late);

@@ -188,8 +188,8 @@ static bool leads_on(const struct way *way, const struct fabric_node *node, cons
 {
 	if (port->number == 0 || fabric_port_phys_state(port) != FABRIC_PHYS_LINK_UP)
 		return false;
-	if (node->type == FABRIC_SWITCH)
-		return port->number != way->arrival;
+	if (node->type == FABRIC_SWITCH) /* not back where this answer came from */
+		return port->number != field(port->info, IB_PORT_LOCAL_PORT_F);
 	return way->from == FABRIC_NONE; /* out of the port that looks; adapters pass nothing on */
 }
 
