@@ -8,13 +8,18 @@
 
 #include "ibqos/check.h"
 #include "ibqos/policy.h"
+#include "ibqos/preflight.h"
 
 struct apply_options {
 	unsigned deadline_s;   /* for all ports to read back right, for each step, and as much again for each way back */
 	double max_lag;	       /* fraction of the ports present throughout that may lag without roll back: 0.01 */
 	bool allow_incomplete; /* go on although part of the fabric does not answer */
+	bool include_pending;  /* go on although the reload brings edits of others into force */
+	bool force_flavour;    /* go on although the OpenSM is not one that ibqos is tested with */
 	bool (*progress)(void *arg, const char *step, const struct verify_result *result); /* may be NULL; false: stop */
 	void *progress_arg;
+	void (*surveyed)(void *arg, const struct apply_preflight *preflight); /* before a file is touched, or it is refused; may be NULL */
+	void *surveyed_arg;
 };
 
 enum apply_step {
@@ -42,6 +47,7 @@ struct apply_result {
 	unsigned reloads;	 /* SIGHUPs sent */
 	unsigned steps, step;	 /* tables that the ports go through, the new ones included, and which was reached, from 1 */
 	char *history;		 /* folder with the old files; NULL if not made */
+	struct apply_preflight preflight;
 	double seconds;		 /* from the first reload until the last port read right */
 	bool measured, back_measured;
 	struct verify_result verify; /* if measured: the last state against the new tables */

@@ -187,6 +187,20 @@ struct verify_records {
 int verify_ask_records(struct verify *verify, struct source *source, const struct verify_record_options *options,
 		       struct verify_records *records);
 
+/* A subnet manager of the fabric, at a port whose PortInfo says IsSM, or that the ports name as their master's. */
+struct sm_seen {
+	uint32_t port;
+	enum mad_outcome outcome; /* of asking for SMInfo */
+	uint16_t status;
+	struct mad_sm_info info; /* if MAD_ANSWERED */
+	bool asked;		 /* internal */
+};
+/*
+ * Asks each of them, in the order of their ports. The caller frees *sms. One that was started after the
+ * fabric was discovered is not seen. 0; -EINTR; -ENOMEM; -errno when the wire broke.
+ */
+int sm_list(struct source *source, const struct fabric *fabric, struct sm_seen **sms, uint32_t *count);
+
 /* --- gaps of a discovery as findings: 'no answer', named by the switch port before it --- */
 void check_gaps(const struct fabric *fabric, struct finding_list *findings);
 

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "ibqos/finding.h"
 #include "ibqos/qos.h"
@@ -148,6 +149,70 @@ bool opensm_alive(const struct opensm_instance *instance);
  * shows up minutes late. Not for one that erases its log when it opens it: -EPERM.
  */
 int opensm_flush_log(const struct opensm_instance *instance);
+
+/* --- what is known of the running instance --- */
+
+/* Whose rules it follows: what ibqos expects of devices is modelled after upstream's (osm_qos.c). */
+enum opensm_flavour {
+	OPENSM_FLAVOUR_UNKNOWN, /* no version was found */
+	OPENSM_TESTED,		/* 3.3.23, or 3.3.24, which has the same QoS, parser, routing and sweep code */
+	OPENSM_UNTESTED,
+	OPENSM_NVIDIA, /* by its version ("5.17.0.MLNX...", 4 and above), or UFM's, by its path */
+};
+const char *opensm_flavour_text(enum opensm_flavour flavour); /* for people */
+
+#define OPENSM_KEYS_MAX 32
+struct opensm_facts { /* strings are NULL where it is not known, or not there */
+	char *command;		  /* its command line, printable */
+	char *version;		  /* "3.3.23" */
+	const char *version_from; /* static: "its program" or "its log" */
+	enum opensm_flavour flavour;
+	char *unit;		 /* systemd's service that it runs in, "opensm@0x....service" */
+	uint64_t port_guid;	 /* that it sits on, by its log or -g; 0: not known */
+	char *engine;		 /* that routed last, by its log: "minhop" */
+	struct timespec started; /* by the wall clock as it is set now; zero: not known */
+	char *partitions;	 /* -P */
+	char *prefix_routes;	 /* --prefix_routes_file */
+	char *console;		 /* -q */
+	unsigned console_port;	 /* -C; 0: not given */
+	const char *keys[OPENSM_KEYS_MAX]; /* static: keys of opensm.conf that its command line sets, of those that a
+					      reload reads again */
+	unsigned key_count;
+};
+/*
+ * Looks without starting anything: the version is a string in the program that runs (/proc/PID/exe),
+ * else in its log's first lines. `log`: path of its log, may be NULL. 0 or -ENOMEM.
+ */
+int opensm_facts_read(const struct opensm_instance *instance, const char *log, struct opensm_facts *facts);
+void opensm_facts_clear(struct opensm_facts *facts);
+
+/* The port of its console on the loopback, by its command line, else by the config that it started with; 0: none. */
+unsigned opensm_console_port(const struct opensm_facts *facts, const struct opensm_conf *conf);
+/*
+ * Asks the console one command ("dump_conf": its effective options, in the form of opensm.conf;
+ * "status"). Says nothing to what does not greet as OpenSM does. The caller frees *text. 0 or -errno.
+ */
+int opensm_console_ask(unsigned port, const char *command, unsigned timeout_ms, char **text);
+struct opensm_status {
+	char *engine, *state; /* "minhop", "Master" */
+	uint64_t port_guid;   /* that it sits on */
+};
+void opensm_console_status(const char *status, struct opensm_status *out);
+void opensm_status_clear(struct opensm_status *status);
+
+/* A key that has another value in a file than in what OpenSM runs with; borrowed from both, secrets not shown. */
+struct opensm_conf_change {
+	const char *key, *file, *running; /* running NULL: not set there */
+	unsigned line;
+};
+/*
+ * What a reload of `file` would change: keys that a reload reads again (osm_subnet.c: can_update), their
+ * values as OpenSM reads them; one that it does not take changes nothing, nor does one that is gone from the
+ * file (osm_subnet.c:2295). `running`: its effective options (dump_conf), or the file that it read last. Not
+ * compared: the congestion control keys that stand once for each SL. The caller frees *changes. 0 or -ENOMEM.
+ */
+int opensm_conf_changes(const struct opensm_conf *file, const struct opensm_conf *running,
+			struct opensm_conf_change **changes, size_t *count);
 
 /*
  * Follows a log file from where it ends now. Only a hint of a sweep's end: SUBNET UP proves

@@ -106,6 +106,11 @@ int opensm_partitions_read(const char *path, const char *text, size_t size, stru
 			   struct opensm_partitions **partitions);
 void opensm_partitions_free(struct opensm_partitions *partitions);
 
+/* --- prefix-routes.conf --- */
+
+/* Lines that OpenSM passes over, each a finding. */
+void opensm_prefix_routes_lint(const char *path, const char *text, size_t size, struct finding_list *findings);
+
 /* --- all together --- */
 
 /*

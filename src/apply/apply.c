@@ -30,6 +30,7 @@ const char *apply_outcome_text(enum apply_outcome outcome)
 void apply_result_clear(struct apply_result *result)
 {
 	free(result->history);
+	apply_preflight_clear(&result->preflight);
 	*result = (struct apply_result){0};
 }
 

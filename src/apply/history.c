@@ -224,10 +224,35 @@ static void add_user(struct json_object *manifest)
 
 	json_object_object_add(manifest, "uid", json_object_new_int64(getuid()));
 	json_object_object_add(manifest, "user", user ? json_object_new_string(user->pw_name) : NULL);
+	if (getenv("SUDO_USER")) /* as sudo says; anybody may set it */
+		json_object_object_add(manifest, "sudo_user", json_object_new_string(getenv("SUDO_USER")));
 	if (file_read("/proc/self/loginuid", &text, &size) == 0 && text_to_u64(text, UINT32_MAX, &login) == 0 &&
 	    login != UINT32_MAX)
 		json_object_object_add(manifest, "login_uid", json_object_new_int64((int64_t)login));
 	free(text);
+}
+
+/* What OpenSM reads beside the two: to tell later what others have changed there. */
+static int keep_read(const char *folder, const struct transaction *t)
+{
+	static const char *const names[] = {HISTORY_PARTITIONS, HISTORY_PREFIX_ROUTES};
+	int error = 0;
+
+	for (int i = 0; i < 2 && error == 0; i++) {
+		const char *path = t->result->preflight.files[PREFLIGHT_PARTITIONS + i].path;
+		char *text = NULL;
+		size_t size = 0;
+
+		if (!path)
+			continue;
+		error = file_read(path, &text, &size);
+		if (error == 0 || error == -ENOENT)
+			error = keep(folder, names[i], text, size);
+		else if (error != -ENOMEM)
+			error = 0; /* not readable: then it is not known */
+		free(text);
+	}
+	return error;
 }
 
 /* Where the files belong, who changed them, and when. */
@@ -271,6 +296,8 @@ int history_begin(const struct transaction *t, const struct policy *policy, cons
 		error = keep_file(*folder, "qos-policy.conf", &t->rules);
 	if (error == 0)
 		error = keep_steps(*folder, &t->steps);
+	if (error == 0)
+		error = keep_read(*folder, t);
 	if (error == 0)
 		error = keep_manifest(*folder, t, policy);
 	return error ? error : history_note(*folder, APPLY_BACKUP, "kept the old and new files");

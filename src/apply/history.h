@@ -7,6 +7,8 @@
 
 #define HISTORY_FOLDER "history"
 #define HISTORY_MISSING ".missing" /* what did not exist is kept as an empty file with this behind its name */
+#define HISTORY_PARTITIONS "read-partitions.conf" /* what OpenSM read then beside the two */
+#define HISTORY_PREFIX_ROUTES "read-prefix-routes.conf"
 #define HISTORY_STEP "step-%u-opensm.conf" /* from 1 */
 
 #endif

@@ -211,6 +211,9 @@ static int read_folder(struct history *h)
 		snprintf(name, sizeof(name), HISTORY_STEP, i + 1);
 		error = read_text(h->folder, name, &h->steps.conf[i]);
 	}
+	/* not kept where they were not known */
+	h->partitions_known = error == 0 && read_text(h->folder, HISTORY_PARTITIONS, &h->partitions) == 0;
+	h->prefix_routes_known = error == 0 && read_text(h->folder, HISTORY_PREFIX_ROUTES, &h->prefix_routes) == 0;
 	return error;
 }
 
@@ -250,6 +253,8 @@ void history_clear(struct history *h)
 	free((char *)h->conf_new.text);
 	free((char *)h->rules_old.text);
 	free((char *)h->rules_new.text);
+	free((char *)h->partitions.text);
+	free((char *)h->prefix_routes.text);
 	steps_clear(&h->steps);
 	*h = (struct history){0};
 }

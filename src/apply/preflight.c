@@ -8,7 +8,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "transaction.h"
+#include "survey.h"
 
 #define LEFTOVER_AGE_S 60 /* in a folder that the lock does not cover */
 
@@ -52,11 +52,12 @@ static int try_to_write(const char *path, size_t size)
 	return error == -EOPNOTSUPP ? 0 : error;
 }
 
-static bool writable(struct transaction *t, const char *path, size_t size)
+static bool writable(struct transaction *t, enum preflight_role role, const char *path, size_t size)
 {
 	int error = try_to_write(path, size);
 	struct finding *f;
 
+	t->result->preflight.files[role].writable = error == 0 ? PREFLIGHT_YES : PREFLIGHT_NO;
 	if (error == 0)
 		return true;
 	f = finding_at(finding_add(t->findings, FINDING_APPLY_NOT_WRITABLE), path, 0, 0);
@@ -137,6 +138,20 @@ static bool config_exists(struct transaction *t)
 	return false;
 }
 
+/* Looks at everything and judges it; where it could not look, that is no reason to go on. */
+static bool look_around(struct transaction *t)
+{
+	int error = survey(t);
+	struct finding *f;
+
+	if (error == 0)
+		return judge(t);
+	f = finding_add(t->findings, FINDING_APPLY_FAILED);
+	finding_set(&f->what, "looking around");
+	finding_set(&f->got, "%s", strerror(-error));
+	return false;
+}
+
 bool preflight(struct transaction *t)
 {
 	struct finding *f;
@@ -154,9 +169,13 @@ bool preflight(struct transaction *t)
 		go = false;
 	}
 	go &= preflight_opensm(t);
+	go &= look_around(t);
 	go &= config_exists(t);
-	go &= writable(t, t->conf.path, t->conf.new.size);
-	go &= writable(t, t->rules.path, t->rules.new.size);
+	go &= writable(t, PREFLIGHT_CONF, t->conf.path, t->conf.new.size);
+	go &= writable(t, PREFLIGHT_RULES, t->rules.path, t->rules.new.size);
 	go &= files_are_ours(t);
-	return go && prepare_history(t);
+	go = go && prepare_history(t);
+	if (t->options->surveyed)
+		t->options->surveyed(t->options->surveyed_arg, &t->result->preflight);
+	return go;
 }

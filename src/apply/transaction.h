@@ -108,6 +108,8 @@ struct history {
 	enum history_state state;
 	enum history_confirm confirm;
 	char *last; /* the last line of the journal; NULL if there is none */
+	struct text partitions, prefix_routes; /* as OpenSM read them then, if known; malloc'ed */
+	bool partitions_known, prefix_routes_known;
 };
 
 /*
@@ -138,6 +140,11 @@ void steps_clear(struct steps *steps);
 int config_of(const struct text *conf, const char *path, struct qos_config *config, bool *enabled);
 /* The old config with `qos` written as given; the caller frees *text. */
 int conf_with_qos(const struct text *conf, const char *qos, char **text, size_t *size);
+
+/* --- history_list.c --- */
+
+/* The newest change of this opensm.conf that wrote files, also one that was undone. -ENOENT: there is none. */
+int history_last(const struct ibqos_ctx *ctx, const char *conf_path, struct history *history);
 
 /* --- converge.c --- */
 

@@ -9,7 +9,7 @@ struct apply_command {
 	unsigned plan_flags;
 };
 
-enum { KEY_ALLOW_DROP = 0x200, KEY_ALLOW_BOUNCE, KEY_MAX_LAG };
+enum { KEY_ALLOW_DROP = 0x200, KEY_ALLOW_BOUNCE, KEY_MAX_LAG, KEY_INCLUDE_PENDING, KEY_FORCE_FLAVOUR };
 
 static const struct argp_option own_options[] = {
 	APPLY_OPTIONS,
@@ -18,6 +18,9 @@ static const struct argp_option own_options[] = {
 	{"allow-drop", KEY_ALLOW_DROP, NULL, 0, "accept a policy that drops unused SLs", 0},
 	{"allow-link-bounce", KEY_ALLOW_BOUNCE, NULL, 0,
 	 "accept a max_op_vls in OpenSM's config that takes links of adapters down and up", 0},
+	{"include-pending", KEY_INCLUDE_PENDING, NULL, 0,
+	 "go on although the reload brings edits of others into force", 0},
+	{"force-flavour", KEY_FORCE_FLAVOUR, NULL, 0, "go on although OpenSM is not one that ibqos is tested with", 0},
 	{0},
 };
 
@@ -37,6 +40,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ALLOW_BOUNCE:
 		o->plan_flags |= PLAN_ALLOW_BOUNCE;
+		return 0;
+	case KEY_INCLUDE_PENDING:
+		o->apply.include_pending = true;
+		return 0;
+	case KEY_FORCE_FLAVOUR:
+		o->apply.force_flavour = true;
 		return 0;
 	default:
 		if (cmd_apply_option(key, arg, state, o->common.ctx, &o->apply) == 0)
@@ -70,6 +79,7 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if (cmd_compile(&s, options.common.argument[0], options.plan_flags, &p)) {
+		cmd_apply_begin(&options.apply, &s);
 		error = apply_run(ctx, s.source, s.fabric, p.policy, p.plan, &options.apply, &s.findings, &result);
 		if (result.outcome != APPLY_REFUSED)
 			cmd_report_classes(s.report, p.plan);

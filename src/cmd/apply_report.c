@@ -39,6 +39,21 @@ void cmd_apply_defaults(struct apply_options *options, struct ibqos_ctx *ctx)
 		.deadline_s = 60, .max_lag = 0.01, .progress = show_progress, .progress_arg = ctx};
 }
 
+/* Shown at once: what comes next takes its time, and may end badly. */
+static void show_preflight(void *arg, const struct apply_preflight *preflight)
+{
+	struct cmd_session *s = arg;
+
+	cmd_report_preflight(s->report, preflight);
+	fflush(s->out);
+}
+
+void cmd_apply_begin(struct apply_options *options, struct cmd_session *s)
+{
+	options->surveyed = show_preflight;
+	options->surveyed_arg = s;
+}
+
 static void report_ports(struct report *r, const char *key, const char *title, const struct verify_result *state)
 {
 	report_section(r, key, title);

@@ -55,6 +55,7 @@ enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
+	cmd_apply_begin(&options.apply, &s);
 	if (session_discover(&s))
 		cmd_apply_end(&s, &result,
 			      apply_undo(ctx, s.source, s.fabric, options.to, &options.apply, &s.findings, &result));

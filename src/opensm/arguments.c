@@ -13,8 +13,17 @@
 #define SHORT_ALONE "ezANWBIQvVhoryx"
 
 /* Of options without one: no letter that a short option has. */
+#define LETTER_PREFIX_ROUTES 3
+#define LETTER_SNM 4
+#define LETTER_MESH 5
+#define LETTER_LASH_VL 6
 #define LETTER_SM_SL 7
+#define LETTER_LOG_PREFIX 9
+#define LETTER_TORUS 10
+#define LETTER_SHIFT 11
+#define LETTER_SCATTER 14
 #define LETTER_NUE_VLS 15
+#define LETTER_CONGESTION 16
 
 struct long_option {
 	const char *name;
@@ -108,37 +117,79 @@ static const char *next_argument(struct reader *in)
 	return argument;
 }
 
+/* Keys of opensm.conf that a reload reads again and an option may have set: what runs is then not what the file says. */
+static const struct {
+	char letter;
+	const char *key;
+} keys[] = {
+	{'D', "log_flags"},	   {'V', "log_flags"},	      {'v', "log_flags"},	{'d', "ignore_other_sm"},
+	{'d', "force_log_flush"},  {'d', "disable_multicast"}, {'s', "sweep_interval"}, {'L', "log_max_size"},
+	{'e', "accum_log_file"},   {'n', "max_wire_smps"},    {'r', "reassign_lids"},	{'p', "sm_priority"},
+	{'z', "connect_roots"},	   {'x', "honor_guid2lid_file"}, {'y', "exit_on_fatal"}, {'I', "sm_inactive"},
+	{'N', "no_partition_enforcement"}, {'Z', "part_enforce"}, {'Q', "qos"},	{'k', "sm_key"},
+	{LETTER_SNM, "consolidate_ipv6_snm_req"}, {LETTER_MESH, "do_mesh_analysis"}, {LETTER_LASH_VL, "lash_start_vl"},
+	{LETTER_SM_SL, "sm_sl"},   {LETTER_LOG_PREFIX, "log_prefix"}, {LETTER_TORUS, "torus_config"},
+	{LETTER_SHIFT, "port_shifting"}, {LETTER_SCATTER, "scatter_ports"}, {LETTER_NUE_VLS, "nue_max_num_vls"},
+	{LETTER_CONGESTION, "congestion_control"},
+};
+
+static void take_keys(struct opensm_arguments *out, char letter)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		unsigned at = 0;
+
+		if (keys[i].letter != letter)
+			continue;
+		while (at < out->key_count && strcmp(out->keys[at], keys[i].key) != 0)
+			at++;
+		if (at == out->key_count && at < OPENSM_KEYS_MAX)
+			out->keys[out->key_count++] = keys[i].key;
+	}
+}
+
+/* Where the value of an option is kept; NULL: nowhere. */
+static const char **value_of(struct opensm_arguments *out, char letter)
+{
+	switch (letter) {
+	case 'F':
+		return &out->config;
+	case 'f':
+		return &out->log;
+	case 'Y':
+		return &out->qos_policy;
+	case 'R':
+		return &out->routing_engine;
+	case 'g':
+		return &out->guid;
+	case 'P':
+		return &out->partitions;
+	case 'q':
+		return &out->console;
+	case 'C':
+		return &out->console_port;
+	case LETTER_PREFIX_ROUTES:
+		return &out->prefix_routes;
+	case LETTER_SM_SL:
+		return &out->sm_sl;
+	case LETTER_NUE_VLS:
+		return &out->nue_vls;
+	default:
+		return NULL;
+	}
+}
+
 /* An option by its short letter; value NULL where it has none. */
 static void take_option(struct reader *in, char letter, const char *value)
 {
-	struct opensm_arguments *out = in->out;
+	const char **kept = value_of(in->out, letter);
 
 	if (letter == 'e')
-		out->erases_log = true;
+		in->out->erases_log = true;
 	if (letter == 'Q')
-		out->qos = true;
-	if (!value)
-		return;
-	switch (letter) {
-	case 'F':
-		out->config = value;
-		break;
-	case 'f':
-		out->log = value;
-		break;
-	case 'Y':
-		out->qos_policy = value;
-		break;
-	case 'R':
-		out->routing_engine = value;
-		break;
-	case LETTER_SM_SL:
-		out->sm_sl = value;
-		break;
-	case LETTER_NUE_VLS:
-		out->nue_vls = value;
-		break;
-	}
+		in->out->qos = true;
+	take_keys(in->out, letter);
+	if (kept && value)
+		*kept = value;
 }
 
 /* The letter of a long option, of those that matter here. */
@@ -148,9 +199,43 @@ static char short_letter(const char *name)
 		const char *name;
 		char letter;
 	} letters[] = {
-		{"config", 'F'},	  {"log_file", 'f'}, {"erase_log_file", 'e'},
-		{"qos", 'Q'},		  {"qos_policy_file", 'Y'}, {"routing_engine", 'R'},
-		{"sm_sl", LETTER_SM_SL}, {"nue_max_num_vls", LETTER_NUE_VLS},
+		{"D", 'D'},
+		{"Pconfig", 'P'},
+		{"V", 'V'},
+		{"config", 'F'},
+		{"congestion_control", LETTER_CONGESTION},
+		{"connect_roots", 'z'},
+		{"console", 'q'},
+		{"console-port", 'C'},
+		{"consolidate_ipv6_snm_req", LETTER_SNM},
+		{"debug", 'd'},
+		{"do_mesh_analysis", LETTER_MESH},
+		{"erase_log_file", 'e'},
+		{"guid", 'g'},
+		{"honor_guid2lid", 'x'},
+		{"inactive", 'I'},
+		{"lash_start_vl", LETTER_LASH_VL},
+		{"log_file", 'f'},
+		{"log_limit", 'L'},
+		{"log_prefix", LETTER_LOG_PREFIX},
+		{"maxsmps", 'n'},
+		{"no_part_enforce", 'N'},
+		{"nue_max_num_vls", LETTER_NUE_VLS},
+		{"part_enforce", 'Z'},
+		{"port-shifting", LETTER_SHIFT},
+		{"prefix_routes_file", LETTER_PREFIX_ROUTES},
+		{"priority", 'p'},
+		{"qos", 'Q'},
+		{"qos_policy_file", 'Y'},
+		{"reassign_lids", 'r'},
+		{"routing_engine", 'R'},
+		{"scatter-ports", LETTER_SCATTER},
+		{"sm_sl", LETTER_SM_SL},
+		{"smkey", 'k'},
+		{"stay_on_fatal", 'y'},
+		{"sweep", 's'},
+		{"torus_config", LETTER_TORUS},
+		{"verbose", 'v'},
 	};
 
 	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)

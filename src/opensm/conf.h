@@ -34,6 +34,7 @@ enum conf_option_type { OPTION_BOOLEAN, OPTION_U8, OPTION_U16, OPTION_U32, OPTIO
 struct conf_option {
 	const char *name;
 	enum conf_option_type type;
+	bool reloaded; /* read again on a reload; else at the start only */
 };
 const struct conf_option *conf_option_find(const char *name); /* NULL: OpenSM knows no such key */
 const struct conf_option *conf_options(size_t *count);

@@ -18,6 +18,13 @@ struct opensm_arguments {
 	const char *routing_engine; /* -R, --routing_engine */
 	const char *nue_vls;	    /* --nue_max_num_vls */
 	const char *sm_sl;	    /* --sm_sl */
+	const char *guid;	    /* -g, --guid */
+	const char *partitions;	    /* -P, --Pconfig */
+	const char *prefix_routes;  /* --prefix_routes_file */
+	const char *console;	    /* -q, --console */
+	const char *console_port;   /* -C, --console-port */
+	const char *keys[OPENSM_KEYS_MAX]; /* static names of the reloaded keys that options of it set, once each */
+	unsigned key_count;
 };
 
 /*

@@ -3,6 +3,7 @@
 import itertools
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -39,11 +40,12 @@ class OpenSM:
     /etc/opensm (in a mount namespace of its own) and config tells whether an opensm.conf is in it.
     log: "file" (-f and a path), "stdout" (-f stdout), None (no -f: the config's log_file).
     policy, partitions: text of those files as they stand when it starts; without it there is none.
-    mounts: {path: folder that covers it, for this OpenSM alone}."""
+    mounts: {path: folder that covers it, for this OpenSM alone}. program: another file than Debian's, named opensm
+    (versioned())."""
 
     def __init__(self, fabric, options=None, rules=(), host=None, args=(), config=True, etc=False, log="file",
-                 policy=None, partitions=None, mounts=None, **more):
-        self.fabric, self.host, self.args, self._log = fabric, host, list(args), log
+                 policy=None, partitions=None, mounts=None, program="opensm", **more):
+        self.fabric, self.host, self.args, self._log, self.program = fabric, host, list(args), log, program
         self.dir = os.path.join(fabric.dir, f"opensm-{next(_number)}")
         os.mkdir(self.dir)
         self.etc = self.path("etc") if etc else None
@@ -74,7 +76,7 @@ class OpenSM:
     def _start(self):
         env = self.fabric.env(host=self.host, role="sm", rules=self.rules_file, log=self.sent_file)
         env["OSM_TMP_DIR"] = env["OSM_CACHE_DIR"] = self.dir
-        argv = ["opensm", *([] if self.etc else ["-F", self.config]),
+        argv = [self.program, *([] if self.etc else ["-F", self.config]),
                 *{"file": ["-f", self.log_file], "stdout": ["-f", "stdout"], None: []}[self._log], *self.args]
         if self.mounts:
             env["KIT_PRELOAD"] = env.pop("LD_PRELOAD")
@@ -260,6 +262,22 @@ class OpenSM:
         """What it has set so far (counts come when it has stopped)."""
         from kit import sim
         return sim.Sent(self.sent_file)
+
+
+def versioned(folder, version):
+    """A copy of Debian's OpenSM that says it has another version: the program it is, by another name. It may be
+    as long as the true one, with NULs behind."""
+    path = os.path.join(folder, "opensm")
+    with open(shutil.which("opensm") or "/usr/sbin/opensm", "rb") as f:
+        program = f.read()
+    true, new = b"OpenSM 3.3.23\0", b"OpenSM " + version.encode() + b"\0"
+    if program.count(true) != 1 or len(new) > len(true):
+        raise run.KitError("cannot give OpenSM another version")
+    os.makedirs(folder, exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(program.replace(true, new.ljust(len(true), b"\0")))
+    os.chmod(path, 0o755)
+    return path
 
 
 def free_port():
