@@ -10,6 +10,7 @@ folder_of() { # which folder a public header belongs to
 	link) echo fabric ;;
 	finding_codes) echo finding ;;
 	opensm_files) echo opensm ;;
+	preflight) echo apply ;;
 	*) echo "$1" ;;
 	esac
 }
