@@ -11,6 +11,7 @@ folder_of() { # which folder a public header belongs to
 	finding_codes) echo finding ;;
 	opensm_files) echo opensm ;;
 	preflight) echo apply ;;
+	snapshot) echo source ;;
 	*) echo "$1" ;;
 	esac
 }

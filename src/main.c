@@ -18,6 +18,7 @@ static const struct cmd commands[] = {
 	{"verify", cmd_verify, "compare what every port holds with what it should"},
 	{"audit", cmd_audit, "find links below what both ends can"},
 	{"job", cmd_job, "the side of the jobs: environment of a class, checks of environments and logs"},
+	{"snapshot", cmd_snapshot, "keep the state of the fabric in a file, for other commands to look at"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

@@ -103,12 +103,15 @@ struct sm_probe {
  * same each time, without QoS class and as each rule matches, a rule that names groups between hosts of those;
  * the SL wanted is that of the first rule that matches, as OpenSM decides. Rules by partition are left out,
  * since who is a member is not known here; *skipped counts them and those without a host to ask from. The
- * caller frees *probes. 0 or -ENOMEM.
+ * caller frees *probes. 0 or -ENOMEM. Without a policy (NULL): without QoS class alone, and no SL is wanted.
  */
 #define SM_PAIRS 4
 struct policy;
 int sm_probes(const struct policy *policy, const struct fabric *fabric, unsigned pairs, struct sm_probe **probes,
 	      size_t *count, unsigned *skipped);
+
+/* The question to the SA that a probe is. */
+void sm_probe_query(const struct fabric *fabric, const struct sm_probe *probe, struct source_sm_query *query);
 
 struct sm_options {
 	bool qos; /* QoS must be on */
@@ -203,6 +206,14 @@ int sm_list(struct source *source, const struct fabric *fabric, struct sm_seen *
 
 /* --- gaps of a discovery as findings: 'no answer', named by the switch port before it --- */
 void check_gaps(const struct fabric *fabric, struct finding_list *findings);
+
+/*
+ * --- what a snapshot lacks: a finding for each agent and attribute that has queries without an answer, one for
+ * the subnet manager; and (_cut) one if taking it did not come to its end ---
+ */
+struct snapshot;
+void check_snapshot_cut(const struct snapshot *snapshot, struct finding_list *findings);
+int check_snapshot(const struct snapshot *snapshot, const struct fabric *fabric, struct finding_list *findings);
 
 /* --- links --- */
 

@@ -24,8 +24,10 @@ enum mad_attribute {
 	MAD_NODE_INFO = 0x0011,
 	MAD_SWITCH_INFO = 0x0012,
 	MAD_PORT_INFO = 0x0015,
+	MAD_PKEY_TABLE = 0x0016,
 	MAD_SL2VL = 0x0017,
 	MAD_VLARB = 0x0018,
+	MAD_LFT = 0x0019, /* LinearForwardingTable, a block of 64 LIDs */
 	MAD_SM_INFO = 0x0020,
 	MAD_MLNX_EXT_PORT_INFO = 0xff90, /* vendor's: FDR10 (rdma-core: mad.h, IB_ATTR_MLNX_EXT_PORT_INFO) */
 };
@@ -64,6 +66,7 @@ enum {
 /* AttributeModifiers: IBA 14.2.5.9 (input port << 8 | output port), 14.2.5.10 (block 1..4 << 16 | port). */
 #define MAD_SL2VL_MODIFIER(in, out) ((uint32_t)(in) << 8 | (uint32_t)(out))
 #define MAD_VLARB_MODIFIER(block, port) (((uint32_t)(block) + 1) << 16 | (uint32_t)(port))
+#define MAD_PKEY_MODIFIER(block, port) ((uint32_t)(port) << 16 | (uint32_t)(block)) /* IBA 14.2.5.7; port 0 but on switches */
 
 struct mad_route {
 	uint8_t hops;			  /* 0: the local port itself */

@@ -176,8 +176,7 @@ static void put_gid(const struct fabric *fabric, uint32_t port, uint8_t gid[MAD_
 	}
 }
 
-static void make_query(const struct fabric *fabric, const struct sm_probe *probe,
-		       struct source_sm_query *query)
+void sm_probe_query(const struct fabric *fabric, const struct sm_probe *probe, struct source_sm_query *query)
 {
 	struct mad_path_question question = {
 		.qos_class = probe->qos_class,
@@ -328,7 +327,7 @@ static int ask_paths(struct checking *c)
 	if (!queries)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		make_query(c->fabric, &c->options->probes[i], &queries[i]);
+		sm_probe_query(c->fabric, &c->options->probes[i], &queries[i]);
 	error = source_ask_sm(c->source, c->fabric, queries, count);
 	count_ended(c, SM_PATH_RECORD, queries, count);
 	/* Where the run broke, what was answered before counts all the same. */

@@ -94,6 +94,8 @@ static bool rule_has(const struct making *m, const struct policy_rule *rule, con
 
 static unsigned sl_of(const struct making *m, const struct sm_probe *probe)
 {
+	if (!m->policy)
+		return 0;
 	for (size_t i = 0; i < m->rule_count; i++)
 		if (rule_has(m, &m->rules[i], probe))
 			return m->policy->classes[m->rules[i].class].sl;
@@ -199,7 +201,7 @@ int sm_probes(const struct policy *policy, const struct fabric *fabric, unsigned
 	      struct sm_probe **probes, size_t *count, unsigned *skipped)
 {
 	struct making m = {.policy = policy, .fabric = fabric};
-	int error = policy_rules(policy, &m.rules, &m.rule_count);
+	int error = policy ? policy_rules(policy, &m.rules, &m.rule_count) : 0;
 
 	*skipped = 0;
 	if (error == 0)

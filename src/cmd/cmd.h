@@ -28,6 +28,7 @@ enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv);
 
 /* --- options shared by commands (options.c) --- */
 
@@ -37,6 +38,7 @@ enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv);
 struct cmd_options {
 	struct ibqos_ctx *ctx;
 	struct source_options source;
+	const char *from; /* a file to read instead of the fabric; NULL: the fabric */
 	enum report_format format;
 	const char *output; /* NULL: standard output */
 	bool all;	    /* name each place of a group of findings */
@@ -51,7 +53,8 @@ struct cmd_options {
  * them down at ARGP_KEY_INIT with cmd_hand_down() and leaves other keys to cmd_argument().
  */
 extern const struct argp_child cmd_fabric_children[]; /* fabric, output and common options */
-extern const struct argp_child cmd_scope_children[];  /* as cmd_fabric_children, and --node, --switch, --hosts */
+extern const struct argp_child cmd_scope_children[];  /* as cmd_source_children, and --node, --switch, --hosts */
+extern const struct argp_child cmd_source_children[]; /* the same, and --from */
 extern const struct argp_child cmd_output_children[]; /* output and common options */
 void cmd_hand_down(struct argp_state *state, struct cmd_options *options);
 /* Takes positional arguments, `wanted` of them, named in messages by `name`. */
@@ -81,7 +84,10 @@ struct cmd_session {
 
 /* Starts the report. False, with a message, if it cannot. */
 bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cmd_options *options);
-/* Opens the source and discovers; gaps and a missing SM become findings. False, with a message, if it cannot. */
+/* "2026-11-30T10:42:21Z" */
+#define SESSION_TIME 40
+void session_time(uint64_t seconds, char text[SESSION_TIME]);
+/* Opens the source, unless there is one already, and discovers; gaps and a missing SM become findings. False, with a message, if it cannot. */
 bool session_discover(struct cmd_session *s);
 /*
  * After the discovery, and before anything else is looked at: the part of the fabric that was named on the command line, if

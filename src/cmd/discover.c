@@ -20,7 +20,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.doc = "Shows the nodes and links of the fabric.\v"
 	       "Exit status: 0 all answered, 3 something did not, or no subnet manager serves the fabric.",
-	.children = cmd_fabric_children,
+	.children = cmd_source_children,
 };
 
 static const char *type_name(enum fabric_node_type type)

@@ -15,6 +15,7 @@ enum {
 	KEY_NODE_NAME_MAP,
 	KEY_WALKER,
 	KEY_FABRIC,
+	KEY_FROM,
 	KEY_NODE,
 	KEY_SWITCH,
 	KEY_HOSTS,
@@ -37,6 +38,11 @@ static const struct argp_option fabric_options[] = {
 	{"node-name-map", KEY_NODE_NAME_MAP, "FILE", 0, "names of nodes, as for infiniband-diags", 0},
 	{"walker", KEY_WALKER, "WHO", 0, "who discovers: native (default) or libibnetdisc", 0},
 	{"fabric", KEY_FABRIC, "LABEL", 0, "name of this fabric in all output", 0},
+	{0},
+};
+
+static const struct argp_option from_options[] = {
+	{"from", KEY_FROM, "FILE", 0, "look at a snapshot, not at the fabric itself", 1},
 	{0},
 };
 
@@ -151,6 +157,23 @@ static error_t parse_scope(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static error_t parse_from(int key, char *arg, struct argp_state *state)
+{
+	struct cmd_options *o = state->input;
+
+	switch (key) {
+	case KEY_FROM:
+		o->from = arg;
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		if (o->from && (o->source.device || o->source.port || o->source.directed))
+			argp_error(state, "--from reads a file: -C, -P and --directed-route mean nothing there");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 static error_t parse_output(int key, char *arg, struct argp_state *state)
 {
 	struct cmd_options *o = state->input;
@@ -191,11 +214,14 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 
 static const struct argp fabric_argp = {.options = fabric_options, .parser = parse_fabric};
 static const struct argp scope_argp = {.options = scope_options, .parser = parse_scope};
+static const struct argp from_argp = {.options = from_options, .parser = parse_from};
 static const struct argp output_argp = {.options = output_options, .parser = parse_output};
 
 const struct argp_child cmd_fabric_children[] = {{&fabric_argp, 0, NULL, 1}, {&output_argp, 0, NULL, 2}, {0}};
+const struct argp_child cmd_source_children[] = {
+	{&fabric_argp, 0, NULL, 1}, {&from_argp, 0, NULL, 1}, {&output_argp, 0, NULL, 2}, {0}};
 const struct argp_child cmd_scope_children[] = {
-	{&fabric_argp, 0, NULL, 1}, {&scope_argp, 0, NULL, 1}, {&output_argp, 0, NULL, 2}, {0}};
+	{&fabric_argp, 0, NULL, 1}, {&from_argp, 0, NULL, 1}, {&scope_argp, 0, NULL, 1}, {&output_argp, 0, NULL, 2}, {0}};
 const struct argp_child cmd_output_children[] = {{&output_argp, 0, NULL, 2}, {0}};
 
 void cmd_hand_down(struct argp_state *state, struct cmd_options *options)

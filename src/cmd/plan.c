@@ -51,7 +51,7 @@ static const struct argp argp = {
 	.doc = "Compiles a policy for this fabric and shows the classes with their guaranteed shares, how many ports\n"
 	       "differ today, and what would change in OpenSM's files. Writes nothing.\v"
 	       "Exit status: 0 the plan holds, 1 with warnings, 2 refused, 3 part of the fabric did not answer.",
-	.children = cmd_fabric_children,
+	.children = cmd_source_children,
 };
 
 static int report_diff(struct report *r, const char *key, const char *path, const char *old, size_t old_size,

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "cmd.h"
+
+#include "ibqos/snapshot.h"
 
 /* A device or pipe cannot be replaced: written as it is. */
 int cmd_write(const char *path, const char *text, size_t size)
@@ -50,9 +53,37 @@ bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cm
 	return true;
 }
 
+/* Of when a report from a file is. */
+static void from_fields(struct cmd_session *s)
+{
+	const struct snapshot *snapshot = source_snapshot(s->source);
+	struct snapshot_info info;
+	char taken[SESSION_TIME];
+
+	report_string(s->report, "from", "from", s->options->from);
+	if (!snapshot)
+		return;
+	snapshot_info(snapshot, &info);
+	session_time(info.taken, taken);
+	report_string(s->report, "taken", "taken", taken);
+	check_snapshot_cut(snapshot, &s->findings);
+}
+
+void session_time(uint64_t seconds, char text[SESSION_TIME])
+{
+	time_t when = (time_t)seconds;
+	struct tm tm;
+
+	if (!gmtime_r(&when, &tm) || strftime(text, SESSION_TIME, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		snprintf(text, SESSION_TIME, "%llu s after 1970", (unsigned long long)seconds);
+}
+
 bool session_discover(struct cmd_session *s)
 {
-	int error = source_open_live(s->ctx, &s->options->source, &s->source);
+	int error = s->source ? 0
+		    : s->options->from
+			    ? source_open_file(s->ctx, s->options->from, s->options->source.node_name_map, &s->source)
+			    : source_open_live(s->ctx, &s->options->source, &s->source);
 	uint64_t start = clock_ns();
 
 	if (error == 0)
@@ -63,6 +94,8 @@ bool session_discover(struct cmd_session *s)
 		report_string(s->report, "error", NULL, strerror(-error));
 		return false;
 	}
+	if (s->options->from)
+		from_fields(s);
 	check_gaps(s->fabric, &s->findings);
 	if (s->fabric->sm_lid == 0)
 		finding_add(&s->findings, FINDING_NO_SM);

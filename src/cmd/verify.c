@@ -119,10 +119,9 @@ static bool verify_files(struct cmd_session *s, const struct policy *policy)
 	return holds;
 }
 
-static void verify_policy(struct cmd_session *s, const struct verify_options *o)
+void cmd_verify_policy(struct cmd_session *s, const char *path, size_t records)
 {
-	struct cmd_sm_options sm = {.records = o->sm_records};
-	const char *path = o->common.argument[0];
+	struct cmd_sm_options sm = {.records = records};
 	struct cmd_plan p;
 
 	/*
@@ -139,10 +138,9 @@ static void verify_policy(struct cmd_session *s, const struct verify_options *o)
 	cmd_plan_clear(&p);
 }
 
-static void verify_conf(struct cmd_session *s, const struct verify_options *o)
+void cmd_verify_conf(struct cmd_session *s, const char *path, size_t records)
 {
-	struct cmd_sm_options sm = {.config = o->opensm_conf, .records = o->sm_records};
-	const char *path = o->opensm_conf;
+	struct cmd_sm_options sm = {.config = path, .records = records};
 	struct opensm_conf *conf = NULL;
 	struct qos_config config;
 	bool enabled = false;
@@ -177,8 +175,8 @@ enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if (options.opensm_conf)
-		verify_conf(&s, &options);
+		cmd_verify_conf(&s, options.opensm_conf, options.sm_records);
 	else
-		verify_policy(&s, &options);
+		cmd_verify_policy(&s, options.common.argument[0], options.sm_records);
 	return session_end(&s);
 }

@@ -21,6 +21,10 @@ struct cmd_sm_options {
  */
 void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options);
 
+/* All of verify, with a policy or an opensm.conf (verify.c); at most `records` of the SM's records are asked for. */
+void cmd_verify_policy(struct cmd_session *s, const char *path, size_t records);
+void cmd_verify_conf(struct cmd_session *s, const char *path, size_t records);
+
 /* Only whether there is a subnet manager that answers and is the master; else a finding. Reports nothing. */
 void cmd_ask_sm(struct cmd_session *s);
 

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * snapshot: the state of a fabric as one file: what was found, every answer that ibqos can ask for, and how
+ * each query ended that has none (part of folder source). The file's format: docs/snapshot-format.md.
+ */
+#ifndef IBQOS_SNAPSHOT_H
+#define IBQOS_SNAPSHOT_H
+
+#include "ibqos/source.h"
+
+struct snapshot;
+
+/* What is known of a snapshot as a whole. Strings are the snapshot's own. */
+struct snapshot_info {
+	uint64_t taken;	     /* when taking began, in seconds since 1970, UTC */
+	const char *version; /* of the ibqos that took it */
+	const char *label;   /* of the fabric, "" if none was given */
+	int stopped;	     /* 0: taking came to its end; else the errno value that cut it short */
+	bool redacted;	     /* names and GUIDs are not the real ones */
+};
+
+/* How the queries for one attribute ended. */
+struct snapshot_item {
+	uint8_t mgmt_class; /* MAD_CLASS_... */
+	uint16_t attribute;
+	uint64_t ended[MAD_OUTCOMES];
+};
+#define SNAPSHOT_ITEMS 32 /* room for snapshot_items() */
+
+/* How the queries to one agent for one attribute ended, of those that have no data. */
+struct snapshot_lack {
+	uint32_t agent; /* port index in the snapshot's fabric; FABRIC_NONE: the subnet manager and its administrator */
+	struct snapshot_item item;
+	uint16_t status; /* of the first that was refused */
+	unsigned tries;	 /* most MADs sent for one that timed out */
+};
+
+/*
+ * Takes a snapshot of a fabric that was just discovered by `source`: PortInfo of every port first, then the
+ * tables of those that are not down, partition keys, forwarding tables, and what `sm` asks of the subnet manager
+ * (filled in). M_Key and SM_Key are never kept. A wire that broke cuts it short, which
+ * snapshot_info() tells. 0; -EINTR when stopped; -ENOMEM; the caller frees *snapshot.
+ */
+int snapshot_take(const struct ibqos_ctx *ctx, struct source *source, const struct fabric *fabric, uint64_t now,
+		  struct source_sm_query *sm, size_t sm_count, struct snapshot **snapshot);
+void snapshot_free(struct snapshot *snapshot); /* NULL is fine */
+
+void snapshot_info(const struct snapshot *snapshot, struct snapshot_info *info);
+/* Attributes asked for, in order of class and number; returns how many of `items` were filled. */
+size_t snapshot_items(const struct snapshot *snapshot, struct snapshot_item items[SNAPSHOT_ITEMS]);
+/*
+ * What has no data, by agent and attribute, in order. That the administrator has no such record is an answer. The
+ * caller frees *lacks. 0 or -ENOMEM.
+ */
+int snapshot_lacks(const struct snapshot *snapshot, const struct fabric *fabric, struct snapshot_lack **lacks,
+		   size_t *count);
+/* "SL2VL", "LinearForwardingTable"; NULL for one that ibqos does not ask for. Static. */
+const char *snapshot_attribute_name(uint8_t mgmt_class, uint16_t attribute);
+
+/* The fabric as it was discovered, finished; the caller frees it. 0 or -ENOMEM. */
+int snapshot_fabric(const struct snapshot *snapshot, struct fabric **fabric);
+
+/* --- the file --- */
+
+/* Where a file is not a snapshot that can be read. */
+struct snapshot_fault {
+	char section[5]; /* "" where it is no section's */
+	size_t offset;	 /* of the section, else of the fault, in the file */
+	char text[160];
+};
+
+#define SNAPSHOT_MAGIC "IBQOSNAP"
+/* Whether a file starts as a snapshot does. */
+bool snapshot_is(const void *data, size_t size);
+
+/* The same answers give the same bytes, but for the header: time and ActCount go on. 0 or -ENOMEM; caller frees. */
+int snapshot_encode(const struct snapshot *snapshot, uint8_t **data, size_t *size);
+/* 0; -EBADMSG with *fault filled; -ENOMEM. */
+int snapshot_decode(const void *data, size_t size, struct snapshot **snapshot, struct snapshot_fault *fault);
+
+/* --- as a source --- */
+
+/*
+ * A source over a file: discovers what the file has, answers what was asked then; everything else ends as
+ * MAD_NOT_ASKED. `map` is a node-name map, NULL: the default one if it exists; what cannot be read is said to
+ * ctx. -EBADMSG: not a file that can be read. Other: -errno.
+ */
+int source_open_file(const struct ibqos_ctx *ctx, const char *path, const char *map, struct source **source);
+/*
+ * A source over a snapshot just taken, to which a question to the subnet manager that it has no answer to yet is put
+ * by `live`, and kept. Both are borrowed. -ENOMEM.
+ */
+int source_open_recording(struct snapshot *snapshot, struct source *live, struct source **source);
+/* The snapshot behind a source of these kinds; NULL for any other. */
+const struct snapshot *source_snapshot(const struct source *source);
+
+#endif

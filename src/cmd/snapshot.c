@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* ibqos snapshot: the state of the fabric to a file, and what such a file has. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "verify_sm.h"
+
+#include "ibqos/policy.h"
+#include "ibqos/snapshot.h"
+
+struct snapshot_options {
+	struct cmd_options common;        /* first: children get the same pointer */
+	const char *policy, *opensm_conf; /* to ask of the subnet manager what verify asks with it */
+	bool show;
+};
+
+enum { KEY_POLICY = 0x200, KEY_OPENSM_CONF, KEY_SHOW };
+
+static const struct argp_option own_options[] = {
+	{"policy", KEY_POLICY, "POLICY", 0,
+	 "ask the subnet manager also what verify asks it with this policy", 0},
+	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "the same with this opensm.conf", 0},
+	{"show", KEY_SHOW, NULL, 0, "tell what the file has, and write nothing", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct snapshot_options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		cmd_hand_down(state, &o->common);
+		return 0;
+	case KEY_POLICY:
+		o->policy = arg;
+		return 0;
+	case KEY_OPENSM_CONF:
+		o->opensm_conf = arg;
+		return 0;
+	case KEY_SHOW:
+		o->show = true;
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		if (o->policy && o->opensm_conf)
+			argp_error(state, "--policy and --opensm-conf exclude each other");
+		return 0;
+	default:
+		return cmd_argument(key, arg, state, &o->common, 1, "the file");
+	}
+}
+
+static const struct argp argp = {
+	.options = own_options,
+	.parser = parse,
+	.args_doc = "FILE\n--show FILE",
+	.doc = "Asks every switch and adapter and the subnet manager for all that ibqos knows to ask for, and keeps the\n"
+	       "answers in FILE, which is replaced whole. Other commands look at it with --from FILE.\v"
+	       "Exit status: 0 all was answered, 3 something was not: the file then has what was.",
+	.children = cmd_fabric_children,
+};
+
+static void report_items(struct report *r, const struct snapshot *snapshot)
+{
+	static const struct report_column columns[] = {
+		{.key = "item", .title = "asked for", .type = REPORT_STRING},
+		{.key = "answered", .title = "answered", .type = REPORT_NUMBER},
+		{.key = "status", .title = "refused", .type = REPORT_NUMBER},
+		{.key = "timed_out", .title = "timed out", .type = REPORT_NUMBER},
+		{.key = "not_asked", .title = "given up", .type = REPORT_NUMBER},
+	};
+	struct snapshot_item items[SNAPSHOT_ITEMS];
+	size_t count = snapshot_items(snapshot, items);
+
+	report_table(r, "coverage", "coverage", columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < count; i++) {
+		const char *name = snapshot_attribute_name(items[i].mgmt_class, items[i].attribute);
+
+		report_cell_string(r, name ? name : "other");
+		report_cell_number(r, items[i].ended[MAD_ANSWERED]);
+		report_cell_number(r, items[i].ended[MAD_STATUS]);
+		report_cell_number(r, items[i].ended[MAD_TIMED_OUT]);
+		report_cell_number(r, items[i].ended[MAD_NOT_ASKED]);
+		report_row_end(r);
+	}
+	report_table_end(r);
+}
+
+static void report_snapshot(struct cmd_session *s, const struct snapshot *snapshot, uint64_t bytes)
+{
+	struct snapshot_info info;
+	char taken[SESSION_TIME];
+
+	snapshot_info(snapshot, &info);
+	session_time(info.taken, taken);
+	report_section(s->report, "snapshot", "snapshot");
+	report_string(s->report, "file", "file", s->options->argument[0]);
+	report_string(s->report, "taken", "taken", taken);
+	report_string(s->report, "by", "by ibqos", info.version);
+	if (info.label[0])
+		report_string(s->report, "of", "of fabric", info.label);
+	report_bool(s->report, "whole", "whole", info.stopped == 0);
+	report_bool(s->report, "redacted", "names and GUIDs replaced", info.redacted);
+	if (bytes > 0)
+		report_number(s->report, "bytes", "bytes", bytes);
+	report_section_end(s->report);
+	session_fabric_fields(s);
+	report_items(s->report, snapshot);
+}
+
+/* The fabric and what lacks, as findings. */
+static void judge(struct cmd_session *s, const struct snapshot *snapshot)
+{
+	if (check_snapshot(snapshot, s->fabric, &s->findings) != 0)
+		session_fail(s, "out of memory");
+}
+
+/* --- taking one --- */
+
+/* What is asked of the subnet manager: who it is, what its administrator can, and paths. */
+static int make_questions(const struct cmd_session *s, struct source_sm_query **queries, size_t *count)
+{
+	struct sm_probe *probes = NULL;
+	unsigned skipped;
+	size_t probe_count = 0;
+	int error = sm_probes(NULL, s->fabric, SM_PAIRS, &probes, &probe_count, &skipped);
+
+	*queries = NULL;
+	*count = 0;
+	if (error == 0) {
+		*queries = calloc(probe_count + 2, sizeof(**queries));
+		error = *queries ? 0 : -ENOMEM;
+	}
+	if (error == 0) {
+		(*queries)[(*count)++] =
+			(struct source_sm_query){.mgmt_class = MAD_CLASS_SMP, .attribute = MAD_SM_INFO};
+		(*queries)[(*count)++] = (struct source_sm_query){.mgmt_class = MAD_CLASS_SA,
+								  .attribute = MAD_SA_CLASS_PORT_INFO};
+		for (size_t i = 0; i < probe_count; i++)
+			sm_probe_query(s->fabric, &probes[i], &(*queries)[(*count)++]);
+	}
+	free(probes);
+	return error;
+}
+
+static void write_file(struct cmd_session *s, const struct snapshot *snapshot)
+{
+	const char *path = s->options->argument[0];
+	uint8_t *data = NULL;
+	size_t size = 0;
+	int error = snapshot_encode(snapshot, &data, &size);
+
+	if (error == 0)
+		error = file_replace(path, data, size, 0644);
+	if (error != 0)
+		session_fail(s, "cannot write '%s': %s", path, strerror(-error));
+	else
+		report_snapshot(s, snapshot, size);
+	free(data);
+}
+
+/*
+ * What verify asks depends on a policy, and on what it finds: it runs on the snapshot just taken, and what it
+ * asks of the subnet manager beyond that is put to it and kept. What it says of the fabric is for a later
+ * verify.
+ */
+static void record(struct cmd_session *s, struct snapshot *snapshot, const struct snapshot_options *o)
+{
+	struct cmd_session scratch = {.ctx = s->ctx, .options = s->options, .out = fopen("/dev/null", "we")};
+	int error = scratch.out ? source_open_recording(snapshot, s->source, &scratch.source) : -errno;
+
+	if (error == 0) {
+		scratch.report = report_begin(s->ctx, scratch.out, REPORT_TEXT);
+		error = scratch.report ? 0 : -ENOMEM;
+	}
+	if (error == 0) {
+		if (o->policy)
+			cmd_verify_policy(&scratch, o->policy, SM_RECORDS);
+		else
+			cmd_verify_conf(&scratch, o->opensm_conf, SM_RECORDS);
+		if (scratch.least != IBQOS_EXIT_CLEAN) /* it has said why */
+			s->least = IBQOS_EXIT_UNKNOWN;
+		report_end(scratch.report, scratch.least);
+	}
+	if (error != 0)
+		session_fail(s, "cannot verify what was taken: %s", strerror(-error));
+	if (scratch.out)
+		fclose(scratch.out);
+	finding_list_clear(&scratch.findings);
+	fabric_free(scratch.fabric);
+	source_close(scratch.source);
+}
+
+static void take(struct cmd_session *s, const struct snapshot_options *o)
+{
+	struct source_sm_query *queries = NULL;
+	struct snapshot *snapshot = NULL;
+	size_t count = 0;
+	int error = 0;
+
+	if (!session_discover(s))
+		return;
+	error = make_questions(s, &queries, &count);
+	if (error == 0)
+		error = snapshot_take(s->ctx, s->source, s->fabric, (uint64_t)time(NULL), queries, count,
+				      &snapshot);
+	if (error == 0 && (o->policy || o->opensm_conf))
+		record(s, snapshot, o);
+	if (error == -EINTR || ctx_stopped(s->ctx)) {
+		session_fail(s, "stopped by a signal: nothing was written");
+	} else if (error != 0) {
+		session_fail(s, "cannot take a snapshot: %s", strerror(-error));
+	} else {
+		check_snapshot_cut(snapshot, &s->findings);
+		judge(s, snapshot);
+		write_file(s, snapshot);
+	}
+	snapshot_free(snapshot);
+	free(queries);
+}
+
+/* A policy that cannot be used is told before the fabric is asked. */
+static bool policy_is_good(struct cmd_session *s, const char *path)
+{
+	struct policy *policy = NULL;
+	int error = policy_read(path, &s->findings, &policy);
+	bool good = policy;
+
+	if (error != 0)
+		session_fail(s, "cannot read policy %s: %s", path, strerror(-error));
+	finding_list_drop(&s->findings, FINDING_NOTE);
+	policy_free(policy);
+	return error == 0 && good;
+}
+
+/* --- showing one --- */
+
+static void show(struct cmd_session *s)
+{
+	const struct snapshot *snapshot;
+
+	if (!session_discover(s))
+		return;
+	snapshot = source_snapshot(s->source);
+	if (!snapshot) {
+		session_fail(s, "'%s' is no snapshot; `ibqos discover --from` shows what other files have",
+			     s->options->argument[0]);
+		return;
+	}
+	judge(s, snapshot);
+	report_snapshot(s, snapshot, 0);
+}
+
+enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv)
+{
+	struct snapshot_options options = {0};
+	struct cmd_session s;
+
+	cmd_defaults(&options.common, ctx);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	if (options.show)
+		options.common.from = options.common.argument[0];
+	if (!session_begin(&s, ctx, &options.common))
+		return IBQOS_EXIT_UNKNOWN;
+	if (options.show)
+		show(&s);
+	else if (!options.policy || policy_is_good(&s, options.policy))
+		take(&s, &options);
+	return session_end(&s);
+}
