@@ -131,7 +131,7 @@ check-layers:
 bench:
 	$(Q)scripts/deps.sh --for-tests
 	$(Q)$(MAKE) --no-print-directory all tools
-	$(Q)OUT=$(OUT) $(PYTHON) tests/bench/bench.py $(BENCH_ARGS)
+	$(Q)IBQOS_BIN=$(OUT)/ibqos IBQOS_OVERLAY=$(OUT)/tests/overlay.so BENCH_HOSTS="$(BENCH_HOSTS)" $(PYTHON) tests/bench/bench.py $(BENCH_ARGS)
 
 # Faults planted in the program, each of which a unit test must see.
 mutations:

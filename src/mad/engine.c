@@ -13,6 +13,7 @@
 
 #define WAIT_MAX_MS 100    /* a signal is noticed within this time */
 #define WAIT_REFUSED_MS 5  /* before a MAD that the wire would not take is tried again */
+#define BURST_MS 2	   /* of the rate, at once: a wait is a whole millisecond, and what it missed may be made up */
 #define STATUS_BUSY 0x0001 /* IBA 13.4.7: the MAD was discarded, come again */
 
 static void note_flow(struct mad_engine *engine)
@@ -46,7 +47,7 @@ int mad_engine_new(const struct ibqos_ctx *ctx, struct mad_wire *wire, const str
 	e->ctx = ctx;
 	e->wire = wire;
 	e->limits = *limits;
-	pace_init(&e->pace, limits->rate, limits->window);
+	pace_init(&e->pace, limits->rate, limits->rate / 1000 * BURST_MS);
 	flow_init(&e->flow, limits->window);
 	note_flow(e);
 	*engine = e;

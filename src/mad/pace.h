@@ -15,7 +15,7 @@ struct pace {
 	uint64_t due_ns;       /* when the next MAD would leave at an even rate */
 };
 
-/* `rate` MADs a second, 0: no ceiling; bursts of at most `burst` and of 10 ms worth. */
+/* `rate` MADs a second, 0: no ceiling; bursts of at most `burst` (at least 1) and of 10 ms worth. */
 void pace_init(struct pace *pace, unsigned rate, unsigned burst);
 /* Nanoseconds until a MAD may leave; 0: now. */
 uint64_t pace_wait(const struct pace *pace, uint64_t now_ns);

@@ -68,7 +68,8 @@ class Fabric:
         env = self._plain_env()
         self.ibsim = run.start(argv, cwd=self.dir, env=env, stdout=self._out, stderr=subprocess.STDOUT,
                                stdin=subprocess.PIPE if self._console else subprocess.DEVNULL)
-        run.deadline(240 if len(sizes) and n.ports > 20000 else 20, "ibsim", self._listening, alive=lambda: self.ibsim.poll() is None, evidence=self.output)
+        nodes = len(self.net.nodes) if isinstance(self.net, netgen.Net) else 0
+        run.deadline(20 + nodes / 50, "ibsim", self._listening, alive=lambda: self.ibsim.poll() is None, evidence=self.output)
 
     def _listening(self):
         # an abstract name is shown with '@' for its NULs

@@ -35,10 +35,48 @@ static char *copy(const char *s)
 
 static struct node *by_id(const struct net *net, const char *id)
 {
-	for (struct node *n = net->first; n; n = n->next)
-		if (!strcmp(n->id, id))
-			return n;
+	size_t low = 0, high = net->nodes;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(id, net->by_id[middle]->id);
+
+		if (!order)
+			return net->by_id[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
 	return NULL;
+}
+
+static int id_order(const void *a, const void *b)
+{
+	return strcmp((*(struct node *const *)a)->id, (*(struct node *const *)b)->id);
+}
+
+static int guid_order(const void *a, const void *b)
+{
+	uint64_t x = (*(struct node *const *)a)->guid, y = (*(struct node *const *)b)->guid;
+
+	return (x > y) - (x < y);
+}
+
+static void sort_all(struct net *net)
+{
+	size_t i = 0;
+
+	for (struct node *n = net->first; n; n = n->next)
+		net->nodes++;
+	net->by_id = calloc(net->nodes + 1, sizeof(net->by_id[0]));
+	net->by_guid = calloc(net->nodes + 1, sizeof(net->by_guid[0]));
+	if (!net->by_id || !net->by_guid)
+		die("out of memory");
+	for (struct node *n = net->first; n; n = n->next, i++)
+		net->by_id[i] = net->by_guid[i] = n;
+	qsort(net->by_id, net->nodes, sizeof(net->by_id[0]), id_order);
+	qsort(net->by_guid, net->nodes, sizeof(net->by_guid[0]), guid_order);
 }
 
 /* The description behind '#': in quotes, or bare up to what ibnetdiscover adds to a switch. */
@@ -160,6 +198,7 @@ void net_load(struct net *net, const char *path, const char *attach)
 		}
 	}
 	fclose(in);
+	sort_all(net);
 	connect_all(net);
 	net->attach = attach ? by_id(net, attach) : net->first;
 	if (!net->attach)
@@ -171,10 +210,10 @@ void net_load(struct net *net, const char *path, const char *attach)
 
 struct node *net_by_guid(const struct net *net, uint64_t guid)
 {
-	for (struct node *n = net->first; n; n = n->next)
-		if (n->guid == guid)
-			return n;
-	return NULL;
+	struct node wanted = {.guid = guid}, *key = &wanted, **found;
+
+	found = bsearch(&key, net->by_guid, net->nodes, sizeof(net->by_guid[0]), guid_order);
+	return found ? *found : NULL;
 }
 
 bool node_named(const struct node *node, const char *glob)

@@ -56,6 +56,8 @@ struct place {
 
 struct net {
 	struct node *first, *attach;
+	struct node **by_id, **by_guid; /* all nodes, sorted: fabrics have ten thousands */
+	size_t nodes;
 	struct place *lid; /* [0..LID_MAX] as far as known */
 };
 
