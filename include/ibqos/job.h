@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "ibqos/finding.h"
@@ -74,5 +75,119 @@ int job_form_of(const char *name, enum job_form *form); /* -EINVAL */
  */
 int job_advice_write(FILE *out, enum job_form form, const struct policy_class *class, const struct job_advice *items,
 		     size_t count);
+
+/* --- what a job is started with (env.c, conf.c, scan*.c) --- */
+
+enum job_origin { JOB_FROM_PROCESS, JOB_FROM_SCRIPT, JOB_FROM_USER_CONF, JOB_FROM_SYSTEM_CONF };
+struct job_setting {
+	char *name;
+	char *value; /* to the letter, not always printable; NULL: not known, as a shell makes it when the job starts */
+	enum job_origin origin;
+	bool removed; /* an `unset` in a script: there is no value */
+	bool hidden;  /* another setting of the name counts; after job_env_settle() */
+	char *file;
+	unsigned line, column; /* of the name, from 1; 0 where a file has no lines */
+};
+/* One job's environment on one host, in order of precedence. */
+struct job_env {
+	char *label; /* "environment", a file's name */
+	struct job_setting *items;
+	size_t count, room;
+	char **files; /* that were read for it */
+	size_t file_count, file_room;
+};
+/* Whether a variable is one of those that are looked at; the others of an environment are not kept. */
+bool job_env_cares(const char *name, size_t size);
+/* Appends a setting of which all is copied; value NULL: not known. NULL: out of memory. */
+struct job_setting *job_env_add(struct job_env *env, enum job_origin origin, const char *file, const char *name,
+				size_t name_size, const char *value, size_t value_size);
+/* A process's environment: strings with a NUL behind each (environ, /proc/PID/environ). 0 or -ENOMEM. */
+int job_env_process(struct job_env *env, const char *file, const char *block, size_t size);
+/*
+ * A file of NAME=value lines, to the letter as docker --env-file and env(1) have it; or of `env -0`. Lines of '#' and
+ * lines without '=' set nothing. 0 or -ENOMEM.
+ */
+int job_env_file(struct job_env *env, const char *file, const char *text, size_t size);
+/*
+ * A configuration file as NCCL of this version reads it (NCCL src/misc/param.cc, setEnvFile): key up to the first '=',
+ * the rest of the line is the value; no trimming, quotes or `export`; a '#' in column 1 is a comment from 2.26.2;
+ * a CR at the end goes from 2.30.3, and lines are cut into pieces of 4095 bytes then; keys and values hold 1023
+ * bytes. The keys are kept whatever they are. 0 or -ENOMEM.
+ */
+int job_env_conf(struct job_env *env, enum job_origin origin, const char *file, const char *text, size_t size,
+		 unsigned nccl);
+/*
+ * The settings that a launch script makes, without running it: shell and batch scripts (with #SBATCH and its like),
+ * Dockerfiles, YAML (.yaml, .yml), Python and JSON (.py, .json). A value that a shell or a cluster makes is not known.
+ * Findings: variables that are not exported, parts that are not read. 0 or -ENOMEM.
+ */
+int job_scan(struct job_env *env, const char *file, const char *text, size_t size, struct finding_list *findings);
+/* What in such a file is read otherwise than it looks: findings with line and column. */
+void job_conf_lint(const char *file, const char *text, size_t size, unsigned nccl, struct finding_list *findings);
+/*
+ * Decides which settings count: of a script the last, of a process and of a file the first; scripts before the process,
+ * both before the user's file, that before the system's. 0 or -ENOMEM.
+ */
+int job_env_settle(struct job_env *env);
+/*
+ * Collects one environment and settles it: scripts, then a process's environment, then the files that NCCL would read:
+ * NCCL_CONF_FILE (from 2.23.4) or else .nccl.conf of the home (of passwd before 2.30.3, of HOME after), then
+ * /etc/nccl.conf. Findings: what of these cannot be read, and job_conf_lint() of each file.
+ * 0; -errno, with *failed the path that could not be read.
+ */
+struct job_sources {
+	const char *const *scripts;
+	size_t script_count;
+	bool own;	      /* the environment of this process */
+	unsigned pid;	      /* of that process; 0: none */
+	const char *env_file; /* NULL: none */
+	bool conf;	      /* read the configuration files: of `root`, of the process's root, or of this host */
+	const char *root;     /* a container's file system; NULL: none */
+	unsigned nccl;
+};
+int job_collect(const struct job_sources *sources, struct finding_list *findings, struct job_env *env,
+		const char **failed);
+/* The setting that counts, or NULL. Its value may be NULL (not known) and is never one that was removed. */
+const struct job_setting *job_env_get(const struct job_env *env, const char *name);
+void job_env_clear(struct job_env *env);
+
+/* A number as NCCL takes it: strtoll() of base 0, of which the end is not looked at (ncclLoadParam). */
+struct job_number {
+	long long value;
+	bool empty;    /* nothing there: the default counts */
+	bool overflow; /* does not fit: the default counts */
+	bool none;     /* no digit at all: 0 */
+	bool octal;    /* a leading zero makes another number of it than it looks */
+	const char *rest; /* what is passed over behind it; "" if nothing */
+};
+struct job_number job_number(const char *value);
+
+/* --- whether it puts the job into its class (check*.c) --- */
+
+#define JOB_NO_TC INT64_MIN
+struct job_question {
+	const struct policy *policy;	   /* NULL: none; then what depends on classes is not looked at */
+	const struct policy_class *class;  /* of the job; not NULL with a policy */
+	enum job_link link;
+	unsigned nccl;
+	int64_t app_tc;	      /* ncclConfig.trafficClass of the application, JOB_NO_TC: not set or not known */
+	unsigned stacks;      /* that the job is said to use, besides NCCL: 1 << enum job_stack */
+	bool gin;	      /* the job is said to use GIN (device-initiated networking) */
+	const char *engine;   /* OpenSM's routing_engine; NULL: not known */
+	const char *engine_file;
+};
+/* What NCCL writes into its queue pairs. */
+struct job_sl {
+	bool known;
+	unsigned sl;	  /* as the adapter takes it: four bits */
+	const char *name; /* of the variable that it comes from, "trafficClass", or NULL: NCCL's default */
+};
+struct job_sl job_sl(const struct job_env *env, const struct job_question *q);	 /* of data on the host's channels */
+struct job_sl job_gin_sl(const struct job_env *env, const struct job_question *q); /* of GIN's queue pairs */
+/* All findings about one settled environment. */
+void job_check(const struct job_env *env, const struct job_question *q, struct finding_list *findings);
+/* Differences between the environments of one job's hosts. */
+void job_check_hosts(const struct job_env *envs, size_t count, const struct job_question *q,
+		     struct finding_list *findings);
 
 #endif

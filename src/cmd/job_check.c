@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* ibqos job check: what a job is started with, as NCCL reads it, against its class. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job.h"
+
+#include "ibqos/opensm.h"
+
+struct check_options {
+	struct cmd_options common; /* first: children get the same pointer */
+	const char *policy, *class, *root;
+	unsigned pid;
+	const char **scripts, **env_files;
+	size_t script_count, script_room, env_file_count, env_file_room;
+	bool no_conf;
+	struct job_question question;
+	bool link_given;
+};
+
+enum {
+	KEY_POLICY = 0x300,
+	KEY_CLASS,
+	KEY_LINK,
+	KEY_STACK,
+	KEY_NCCL,
+	KEY_PID,
+	KEY_ENV_FILE,
+	KEY_NO_CONF,
+	KEY_ROOT,
+	KEY_TRAFFIC_CLASS,
+	KEY_GIN,
+};
+
+static const struct argp_option own_options[] = {
+	{"policy", KEY_POLICY, "FILE", 0, "the policy that has the job's class", 0},
+	{"class", KEY_CLASS, "CLASS", 0, "the class that the job is to have", 0},
+	{"link-layer", KEY_LINK, "LAYER", 0, "infiniband (default) or ethernet", 0},
+	{"nccl", KEY_NCCL, "VERSION", 0, "as this version of NCCL reads it (default: the newest known, 2.30.7)", 0},
+	{"pid", KEY_PID, "PID", 0, "the environment of that process, and the files of its root", 0},
+	{"env-file", KEY_ENV_FILE, "FILE", 0, "an environment in a file; several are the hosts of one job", 0},
+	{"no-conf", KEY_NO_CONF, NULL, 0, "do not read NCCL's configuration files", 0},
+	{"root", KEY_ROOT, "FOLDER", 0, "read them below this folder", 0},
+	{"traffic-class", KEY_TRAFFIC_CLASS, "N", 0, "the application sets ncclConfig.trafficClass to this", 0},
+	{"stack", KEY_STACK, "LIST", 0, "the job uses these too, of ucx, openmpi, nvshmem, deepep, mooncake, sharp", 0},
+	{"gin", KEY_GIN, NULL, 0, "the job uses GIN (device-initiated networking of NCCL)", 0},
+	{0},
+};
+
+static error_t keep(struct argp_state *state, const char ***list, size_t *count, size_t *room, const char *item)
+{
+	const char **grown = array_grow(*list, room, *count + 1, sizeof(*grown));
+
+	if (!grown) {
+		argp_failure(state, IBQOS_EXIT_UNKNOWN, 0, "out of memory");
+		return ENOMEM;
+	}
+	*list = grown;
+	(*list)[(*count)++] = item;
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct check_options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		cmd_hand_down(state, &o->common);
+		return 0;
+	case KEY_POLICY:
+		o->policy = arg;
+		return 0;
+	case KEY_CLASS:
+		o->class = arg;
+		return 0;
+	case KEY_LINK:
+		o->question.link = cmd_job_link(state, arg);
+		o->link_given = true;
+		return 0;
+	case KEY_NCCL:
+		o->question.nccl = cmd_job_nccl(state, arg);
+		return 0;
+	case KEY_PID:
+		o->pid = (unsigned)cmd_number(state, "--pid", arg, 1, 4194304);
+		return 0;
+	case KEY_ENV_FILE:
+		return keep(state, &o->env_files, &o->env_file_count, &o->env_file_room, arg);
+	case KEY_NO_CONF:
+		o->no_conf = true;
+		return 0;
+	case KEY_ROOT:
+		o->root = arg;
+		return 0;
+	case KEY_TRAFFIC_CLASS:
+		o->question.app_tc = (int64_t)cmd_number(state, "--traffic-class", arg, 0, INT32_MAX);
+		return 0;
+	case KEY_STACK:
+		if (job_stacks_of(arg, &o->question.stacks) != 0)
+			argp_error(state, "--stack takes names as ucx,nvshmem: see --help, not '%s'", arg);
+		return 0;
+	case KEY_GIN:
+		o->question.gin = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return keep(state, &o->scripts, &o->script_count, &o->script_room, arg);
+	case ARGP_KEY_END:
+		if (!o->policy != !o->class)
+			argp_error(state, "--policy and --class go together");
+		if (o->pid && o->env_file_count)
+			argp_error(state, "--pid and --env-file exclude each other");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = own_options,
+	.parser = parse,
+	.args_doc = "[SCRIPT...]",
+	.doc = "Reads what a job is started with as NCCL reads it, and says what that does on the fabric: the environment of\n"
+	       "this process, of another one, or of a file; launch scripts (shell, batch, Dockerfile, YAML, Python), which are\n"
+	       "not run; ~/.nccl.conf and /etc/nccl.conf. With a policy and a class it says whether the job is in the class.\v"
+	       "Several --env-file are compared with each other; NCCL's files are not read then, as they are of other hosts.\n"
+	       "Exit status: 0 nothing found, 1 warnings, 2 faults, 3 something could not be looked at or is not known.",
+	.children = cmd_output_children,
+};
+
+/* OpenSM's routing engine, where its config file is at hand. */
+static char *engine_of(const struct policy *policy)
+{
+	struct opensm_conf *conf = NULL;
+	char *text = NULL, *engine = NULL;
+	size_t size = 0;
+
+	if (file_read(policy->opensm_config, &text, &size) == 0 && opensm_conf_parse(text, size, &conf) == 0) {
+		const char *value = opensm_conf_get(conf, "routing_engine");
+
+		engine = value ? strdup(value) : NULL;
+	}
+	opensm_conf_free(conf);
+	free(text);
+	return engine;
+}
+
+static void settings_of(struct report *r, const struct job_env *env)
+{
+	for (size_t i = 0; i < env->count; i++) {
+		const struct job_setting *s = &env->items[i];
+		char from[PATH_MAX + 32], *value = NULL;
+
+		if (!job_env_cares(s->name, strlen(s->name)) || strcmp(s->name, "HOME") == 0 || s->removed)
+			continue;
+		if (s->line)
+			snprintf(from, sizeof(from), "%s:%u:%u", s->file, s->line, s->column);
+		else
+			snprintf(from, sizeof(from), "%s", s->file);
+		value = s->value ? text_utf8(s->value, strlen(s->value)) : NULL;
+		report_cell_string(r, env->label);
+		report_cell_string(r, s->name);
+		report_cell_string(r, value);
+		report_cell_string(r, from);
+		report_cell_bool(r, !s->hidden);
+		report_row_end(r);
+		free(value);
+	}
+}
+
+static void report_settings(struct report *r, const struct job_env *envs, size_t count)
+{
+	static const struct report_column columns[] = {
+		{.key = "environment", .type = REPORT_STRING},
+		{.key = "name", .title = "setting", .type = REPORT_STRING},
+		{.key = "value", .title = "value", .type = REPORT_STRING},
+		{.key = "from", .title = "from", .type = REPORT_STRING},
+		{.key = "counts", .title = "counts", .type = REPORT_BOOL},
+	};
+
+	report_table(r, "settings", "settings", columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < count; i++)
+		settings_of(r, &envs[i]);
+	report_table_end(r);
+}
+
+static void cell_sl(struct report *r, struct job_sl sl)
+{
+	if (sl.known)
+		report_cell_number(r, sl.sl);
+	else
+		report_cell_string(r, NULL);
+}
+
+static void report_sls(struct report *r, const struct job_env *envs, size_t count, const struct job_question *q)
+{
+	static const struct report_column columns[] = {
+		{.key = "environment", .title = "environment", .type = REPORT_STRING},
+		{.key = "sl", .title = "SL of NCCL", .type = REPORT_NUMBER},
+		{.key = "from", .title = "from", .type = REPORT_STRING},
+		{.key = "gin_sl", .title = "of its GIN", .type = REPORT_NUMBER},
+		{.key = "gin_from", .title = "from", .type = REPORT_STRING},
+	};
+
+	report_table(r, "sls", "service levels", columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < count; i++) {
+		struct job_sl sl = job_sl(&envs[i], q), gin = job_gin_sl(&envs[i], q);
+
+		report_cell_string(r, envs[i].label);
+		cell_sl(r, sl);
+		report_cell_string(r, sl.name ? sl.name : "default");
+		if (q->nccl >= JOB_NCCL(2, 28, 7)) {
+			cell_sl(r, gin);
+			report_cell_string(r, gin.name ? gin.name : "default");
+		} else {
+			report_cell_none(r);
+			report_cell_none(r);
+		}
+		report_row_end(r);
+	}
+	report_table_end(r);
+}
+
+static void report_files(struct report *r, const struct job_env *envs, size_t count)
+{
+	static const struct report_column columns[] = {{.key = "file", .title = "files read", .type = REPORT_STRING}};
+
+	report_table(r, "files", NULL, columns, 1);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t f = 0; f < envs[i].file_count; f++) {
+			report_cell_string(r, envs[i].files[f]);
+			report_row_end(r);
+		}
+	}
+	report_table_end(r);
+}
+
+/* One environment each; false, told, if one cannot be read. */
+static bool collect(struct cmd_session *s, const struct check_options *o, struct job_env *envs, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct job_sources sources = {
+			.scripts = o->scripts,
+			.script_count = o->script_count,
+			.pid = o->pid,
+			.env_file = o->env_file_count ? o->env_files[i] : NULL,
+			.own = !o->pid && !o->env_file_count && !o->script_count,
+			.conf = !o->no_conf && count == 1,
+			.root = o->root,
+			.nccl = o->question.nccl,
+		};
+		const char *failed;
+		int error = job_collect(&sources, &s->findings, &envs[i], &failed);
+
+		if (error != 0) {
+			session_fail(s, "cannot read %s: %s", failed ? failed : "the environment", strerror(-error));
+			return false;
+		}
+	}
+	return true;
+}
+
+static void check(struct cmd_session *s, struct check_options *o)
+{
+	size_t count = o->env_file_count ? o->env_file_count : 1;
+	struct job_env *envs = calloc(count, sizeof(*envs));
+	const struct job_question *q = &o->question;
+	char version[JOB_NCCL_TEXT];
+
+	job_nccl_text(q->nccl, version);
+	report_string(s->report, "nccl", "as NCCL", version);
+	report_string(s->report, "link_layer", "link layer", job_link_name(q->link));
+	report_string(s->report, "policy", NULL, o->policy ? o->policy : "");
+	if (q->class)
+		report_string(s->report, "class", "class", q->class->name);
+	if (q->nccl > JOB_NCCL_NEWEST)
+		report_string(s->report, "nccl_rules", "not known", "what NCCL after 2.30.7 changes; read as 2.30.7 does");
+	if (!envs)
+		session_fail(s, "out of memory");
+	else if (collect(s, o, envs, count)) {
+		report_files(s->report, envs, count);
+		report_settings(s->report, envs, count);
+		if (q->link == JOB_LINK_INFINIBAND)
+			report_sls(s->report, envs, count, q);
+		for (size_t i = 0; i < count; i++)
+			job_check(&envs[i], q, &s->findings);
+		job_check_hosts(envs, count, q, &s->findings);
+	}
+	for (size_t i = 0; envs && i < count; i++)
+		job_env_clear(&envs[i]);
+	free(envs);
+}
+
+enum ibqos_exit cmd_job_check(struct ibqos_ctx *ctx, int argc, char **argv)
+{
+	struct check_options options = {.question = {.nccl = JOB_NCCL_NEWEST, .app_tc = JOB_NO_TC}};
+	struct policy *policy = NULL;
+	char *engine = NULL;
+	enum ibqos_exit code;
+	struct cmd_session s;
+
+	cmd_defaults(&options.common, ctx);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	if (options.policy) {
+		policy = cmd_job_policy(ctx, options.policy, &code);
+		if (!policy)
+			goto out;
+		code = IBQOS_EXIT_UNKNOWN;
+		options.question.policy = policy;
+		options.question.class = cmd_job_class(ctx, policy, options.class);
+		if (!options.question.class)
+			goto out;
+		options.question.engine = engine = engine_of(policy);
+		options.question.engine_file = policy->opensm_config;
+	}
+	code = IBQOS_EXIT_UNKNOWN;
+	if (session_begin(&s, ctx, &options.common)) {
+		check(&s, &options);
+		code = session_end(&s);
+	}
+out:
+	free(engine);
+	free(options.scripts);
+	free(options.env_files);
+	policy_free(policy);
+	return code;
+}

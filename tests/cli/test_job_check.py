@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""job check: every rule, on InfiniBand and RoCE, by version; where environments come from."""
+import os
+
+import pytest
+
+from kit import policy, run
+
+RECIPE = """NCCL_IB_TC=41
+NCCL_IB_GID_INDEX=3
+NCCL_IB_TIMEOUT=22
+NCCL_IB_QPS_PER_CONNECTION=4
+NCCL_NET_GDR_LEVEL=2
+NCCL_IB_HCA=mlx5
+NCCL_SOCKET_IFNAME=eth0
+"""
+
+
+@pytest.fixture
+def check(ibqos, tmp_path):
+    """check(environment, *options, policy=None or text) -> {(code, what): finding}, and .result"""
+    (tmp_path / "policy.yaml").write_text(policy.text(None), encoding="utf-8")
+
+    class Found(dict):
+        pass
+
+    def call(env, *args, name="training", text=None, codes=(0, 1, 2, 3), **kwargs):
+        path = tmp_path / "job.env"
+        path.write_bytes(env if isinstance(env, bytes) else env.encode())
+        if text is not None:
+            (tmp_path / "policy.yaml").write_text(text, encoding="utf-8")
+        of_class = ("--policy", tmp_path / "policy.yaml", "--class", name) if name else ()
+        r = ibqos("job", "check", "--env-file", path, "--no-conf", *of_class, *args, "--format", "json", **kwargs).ok(*codes)
+        found = Found(((f["code"], f["what"]), f) for f in r.json["findings"])
+        found.result = r
+        return found
+
+    return call
+
+
+def test_recipe_on_infiniband(check):
+    found = check(RECIPE, codes=(1,))
+    assert set(found) == {
+        ("job-sl-unset", "NCCL_IB_SL"), ("job-tc-without-sl", "NCCL_IB_TC=41"), ("job-tc-becomes-sl", "NCCL_IB_TC=41"),
+        ("job-tc-ecn", "NCCL_IB_TC=41"), ("job-no-effect", "NCCL_IB_GID_INDEX=3"), ("job-hca-prefix", "NCCL_IB_HCA=mlx5"),
+        ("job-gdr-level", "NCCL_NET_GDR_LEVEL=2"), ("job-ifname", "NCCL_SOCKET_IFNAME=eth0")}
+    unset = found["job-sl-unset", "NCCL_IB_SL"]
+    assert unset["wanted"] == "NCCL_IB_SL=1, for class training" and unset["detail"] == "SL 0 is the class other"
+    sl = found["job-tc-becomes-sl", "NCCL_IB_TC=41"]
+    assert (sl["line"], sl["column"], sl["severity"]) == (1, 1, "warning") and sl["got"].startswith("SL 9 ")
+    assert found["job-tc-ecn", "NCCL_IB_TC=41"]["got"] == "DSCP 10, ECN 1 (ECT(1))"
+    assert found["job-gdr-level", "NCCL_NET_GDR_LEVEL=2"]["got"] == "PXB"
+    sls, = found.result.json["sls"]
+    assert (sls["sl"], sls["from"], sls["gin_sl"], sls["gin_from"]) == (0, "default", 9, "NCCL_IB_TC")
+
+
+def test_recipe_on_roce(check):
+    found = check(RECIPE, "--link-layer", "ethernet", codes=(1,))
+    assert set(found) == {
+        ("job-tc-ecn", "NCCL_IB_TC=41"), ("job-gid-fixed", "NCCL_IB_GID_INDEX=3"), ("job-hca-prefix", "NCCL_IB_HCA=mlx5"),
+        ("job-gdr-level", "NCCL_NET_GDR_LEVEL=2"), ("job-ifname", "NCCL_SOCKET_IFNAME=eth0")}
+    assert "sls" not in found.result.json
+
+
+def test_what_job_env_prints_is_clean(ibqos, check, tmp_path):
+    check("")
+    for layer in ("infiniband", "ethernet"):
+        made = ibqos("job", "env", "--policy", tmp_path / "policy.yaml", "--class", "training", "--link-layer", layer,
+                     "--form", "slurm").ok(0).stdout
+        env = "\n".join(made.strip().split(",")[1:])
+        assert {c for c, _ in check(env, "--link-layer", layer, codes=(0,))} <= {"job-tc-ecn"}
+
+
+# one rule a line: environment, options, code, text that must stand in the finding's words
+RULES = [
+    ("NCCL_IB_SL=17", (), "job-sl-range", "SL 1"),
+    ("NCCL_IB_SL=-2", (), "job-sl-range", "SL 14"),
+    ("NCCL_IB_SL=-1", ("--nccl", "2.25.1"), "job-sl-range", "SL 15"),
+    ("NCCL_IB_SL=2", (), "job-sl-other", "SL 2 is the class storage"),
+    ("NCCL_IB_SL=5", (), "job-sl-other", "default class other"),
+    ("", ("--traffic-class", "3"), "job-sl-other", "trafficClass"),
+    ("", ("--traffic-class", "106"), "job-sl-range", "10"),
+    ("NCCL_IB_SL=1", ("--traffic-class", "3"), "job-env-wins", "trafficClass 3"),
+    ("NCCL_IB_SL=1", ("--traffic-class", "3", "--nccl", "2.25.1"), "job-no-effect", "before 2.26"),
+    ("NCCL_IB_FIFO_TC=8", (), "job-tc-without-sl", "SL 0"),
+    ("NCCL_IB_SL=1\nNCCL_IB_TC=8", (), "job-no-effect", "the SL is what counts"),
+    ("NCCL_IB_TC=106", ("--gin",), "job-tc-becomes-sl", "SL 10"),
+    ("NCCL_GIN_IB_TC=104", ("--gin",), "job-tc-becomes-sl", "SL 8"),
+    ("NCCL_IB_TC=300", (), "job-tc-range", "44"),
+    ("NCCL_IB_TC=40", ("--link-layer", "roce"), "job-tc-other", "DSCP 10"),
+    ("", ("--link-layer", "roce"), "job-tc-unset", "NCCL_IB_TC=41"),
+    ("NCCL_IB_ADAPTIVE_ROUTING=0", (), "job-ar-off", ""),
+    ("UCX_IB_AR_ENABLE=yes", (), "job-ucx-ar", "UCX_IB_SL=1"),
+    ("UCX_IB_SL=1", (), "job-ucx-only", "NCCL_IB_SL=1"),
+    ("UCX_IB_TRAFFIC_CLASS=41", ("--link-layer", "roce"), "job-ucx-only", "NCCL_IB_TC=41"),
+    ("UCX_IB_SL=2", (), "job-sl-other", "UCX_IB_SL=1"),
+    ("NVSHMEM_IB_ENABLE_IBGDA=1", (), "job-stack-sl-unset", "NVSHMEM_IB_SL=1"),
+    ("", ("--stack", "nvshmem"), "job-stack-sl-unset", "NVSHMEM_IB_SL=1"),
+    ("MC_IB_TC=4", (), "job-stack-sl-unset", "MC_IB_SL=1"),
+    ("", ("--stack", "deepep"), "job-stack-sl-unset", "SL 3"),
+    ("NCCL_IB_SL=1\nEP_OVERRIDE_RDMA_SL=3", (), "job-env-wins", "SL 3"),
+    ("OMPI_MCA_btl_openib_ib_service_level=4", (), "job-sl-other", "service_level=1"),
+    ("NCCL_IB_TIMEOUT=0", (), "job-timeout-range", "1 to 31"),
+    ("NCCL_IB_TIMEOUT=33", (), "job-timeout-range", "5 bits: 1"),
+    ("NCCL_IB_TIMEOUT=14", (), "job-timeout-low", "0.0671 s"),
+    ("NCCL_IB_RETRY_CNT=15", (), "job-retry-range", "3 bits: 7"),
+    ("NCCL_IB_QPS_PER_CONNECTION=0", (), "job-qps-range", "1 to 128"),
+    ("NCCL_IB_PKEY=0x8001", (), "job-pkey-index", "a P_Key, not an index"),
+    ("NCCL_IB_HCA=mlx5_1", (), "job-hca-prefix", "=mlx5_1"),
+    ("NCCL_IB_HCA=^mlx5_1", (), "job-hca-prefix", "^=mlx5_1"),
+    ("NCCL_IB_HCA==mlx5_0, mlx5_1", (), "job-hca-syntax", "blanks"),
+    ("NCCL_IB_HCA==^mlx5_0", (), "job-hca-syntax", "the name '^mlx5_0'"),
+    ("NCCL_IB_HCA==mlx5_0,=mlx5_1", (), "job-hca-syntax", "once"),
+    ("NCCL_IB_HCA=\"=mlx5_0\"", (), "job-hca-syntax", "quotes"),
+    ("NCCL_IB_HCA==mlx5_0:a", (), "job-hca-syntax", "port 0"),
+    ("NCCL_IB_HCA==" + ",".join(f"m{i}" for i in range(33)), (), "job-hca-syntax", "the first 32 of 33"),
+    ("NCCL_IB_HCA==" + ",".join(f"m{i}" for i in range(17)), ("--nccl", "2.18.3"), "job-hca-syntax", "the first 16 of 17"),
+    ("NCCL_IB_HCA=^", (), "job-hca-none", ""),
+    ("NCCL_IB_ROCE_VERSION_NUM=2", (), "job-no-effect", "RoCE"),
+    ("NCCL_IB_DISABLE=1", (), "job-ib-off", "NET/Socket"),
+    ("NCCL_NET=socket", (), "job-ib-off", "NET/Socket"),
+    ("NCCL_IBEXT_DISABLE=1", (), "job-ibext-alone", ""),
+    ("NCCL_IB_SERVICE_LEVEL=1", (), "job-name-unknown", "no release"),
+    ("NCCL_IB_GDR_LEVEL=2", (), "job-name-unknown", "NCCL_NET_GDR_LEVEL"),
+    ("NCCL_IB_FIFO_TC=4", ("--nccl", "2.21.5"), "job-name-unknown", "2.22.3"),
+    ("NCCL_IB_SL=\"1\"", (), "job-value-number", "quotes"),
+    ("NCCL_IB_SL=one", (), "job-value-number", "0"),
+    ("NCCL_IB_TIMEOUT=022", (), "job-value-number", "18: a leading zero"),
+    ("NCCL_IB_SL=1,", (), "job-value-number", "1: the rest"),
+    ("NCCL_IB_SL=1 # class", (), "job-value-rest", "1"),
+    ("NCCL_IB_SL=1\r", (), "job-value-rest", "1"),
+    ("NCCL_IB_SL=99999999999999999999", (), "job-value-number", "default"),
+    ("NCCL_IB_SL=1\nNCCL_IB_SL=2", (), "job-conf-double", "first"),
+    ("NCCL_SOCKET_IFNAME=lo\r", (), "job-value-text", "CR"),
+    ("NCCL_SOCKET_IFNAME==\"eth0\"", (), "job-value-text", "quotes"),
+    ("NCCL_DEBUG_FILE=~/log", (), "job-value-text", "'~'"),
+    ("NCCL_NET_GDR_LEVEL=pix", (), "job-value-text", "none of the levels"),
+    ("NCCL_COLLNET_ENABLE=1", (), "job-sharp", ""),
+    ("NCCL_ALGO=CollNetChain", (), "job-sharp", ""),
+    ("", ("--stack", "sharp"), "job-sharp", ""),
+    ("NCCL_ENV_PLUGIN=x", (), "job-plugin", ""),
+    ("NCCL_DEBUG=INFO", (), "job-log-net", ""),
+    ("NCCL_DEBUG=INFO\nNCCL_DEBUG_SUBSYS=^NET", (), "job-log-net", ""),
+]
+
+
+@pytest.mark.parametrize("env,args,code,text", RULES, ids=lambda v: str(v)[:40] if not isinstance(v, tuple) else None)
+def test_rule(check, env, args, code, text):
+    found = [f for (c, _), f in check(env, *args).items() if c == code]
+    assert found, f"{code} not found"
+    assert any(text in " ".join(str(f[k]) for k in ("what", "wanted", "got", "detail")) for f in found), found
+
+
+# what must not be told
+GOOD = [
+    ("NCCL_IB_SL=1", ()), ("NCCL_IB_SL=0x1", ()), ("NCCL_IB_SL= 1", ()), ("NCCL_IB_SL=1\nNCCL_IB_SL=1", ()),
+    ("NCCL_IB_SL=1\nNCCL_IB_HCA==mlx5_0:1,mlx5_1", ()), ("NCCL_IB_SL=1\nNCCL_IB_HCA=^=mlx5_0", ()),
+    ("NCCL_IB_SL=1\nNCCL_IB_PKEY=3\nNCCL_IB_TIMEOUT=22\nNCCL_IB_RETRY_CNT=7", ()),
+    ("NCCL_IB_SL=1\nNCCL_DEBUG=INFO\nNCCL_DEBUG_SUBSYS=INIT,ENV,NET", ()), ("NCCL_IB_SL=1\nNCCL_DEBUG=WARN", ()),
+    ("NCCL_IB_SL=1\nNCCL_ENV_PLUGIN=none\nNCCL_NET_GDR_LEVEL=PIX", ()), ("NCCL_IB_SL=1\nUCX_IB_SL=1\nNVSHMEM_IB_SL=1", ()),
+    ("", ("--traffic-class", "1")), ("NCCL_IB_SL=1\nNCCL_IB_DISABLE=0\nNCCL_COLLNET_ENABLE=0", ()),
+    ("NCCL_IB_TC=40", ("--link-layer", "roce", "--nccl", "2.20.5", "--class", "storage")),
+    ("NCCL_IB_SL=2", ("--class", "storage")), ("", ("--class", "other")),
+    ("NCCL_IB_SL=1\nNCCL_SOCKET_IFNAME=^lo,docker", ()),
+]
+
+
+@pytest.mark.parametrize("env,args", GOOD, ids=[str(i) for i in range(len(GOOD))])
+def test_nothing_to_tell(check, env, args):
+    assert not check(env, *args, codes=(0,))
+
+
+def test_by_version(check):
+    """The SL of NCCL and of its GIN, as each release resolves them."""
+    env = "NCCL_IB_TC=106\n"
+    table = [("2.25.1", 0, None), ("2.26.2", 5, None), ("2.28.7", 5, 0), ("2.29.7", 5, 0), ("2.30.3", 5, 5), ("2.30.7", 5, 10)]
+    for version, sl, gin in table:
+        r, = check(env, "--nccl", version, "--traffic-class", "5", name=None).result.json["sls"]
+        assert (version, r["sl"], r["gin_sl"]) == (version, sl, gin)
+    for version, *_ in table:
+        r, = check("NCCL_IB_SL=3\n" + env, "--nccl", version, "--traffic-class", "5", name=None).result.json["sls"]
+        assert (r["sl"], r["gin_sl"]) == (3, None if version < "2.28" else 3)
+
+
+def test_match_rules_do_not_reach_nccl(check):
+    text = policy.text(None).replace("nccl_ib_tc: 41", "nccl_ib_tc: 41\n    match: [{service: lustre}]")
+    found = check("", text=text, codes=(2,))
+    assert ("job-rule-only", "NCCL_IB_SL") in found
+
+
+def test_dropped_sl(check):
+    found = check("NCCL_IB_SL=7", text=policy.text(None, unused_sls="drop"))
+    assert found["job-sl-dropped", "NCCL_IB_SL=7"]["got"] == "SL 7, which no class has"
+
+
+def test_routing_engine(check, tmp_path):
+    conf = tmp_path / "opensm.conf"
+    text = policy.text(None) + f"opensm:\n  config: {conf}\n"
+    for engine, wrong in (("minhop", False), ("ftree,updn", False), ("dfsssp", True), ("ftree, torus-2QoS", True)):
+        conf.write_text(f"routing_engine {engine}\n")
+        found = check("NCCL_IB_SL=1", text=text)
+        assert (("job-engine-owns-sl", "NCCL_IB_SL=1") in found) == wrong, engine
+
+
+def test_hosts_compared(ibqos, tmp_path):
+    for name, text in (("a", "NCCL_IB_SL=1\nNCCL_IB_HCA==mlx5_0\n"), ("b", "NCCL_IB_SL=1\nNCCL_IB_HCA==mlx5_0\n"),
+                       ("c", "NCCL_IB_SL=2\nNCCL_IB_HCA==mlx5_0\n"), ("d", "NCCL_IB_HCA==mlx5_0\n")):
+        (tmp_path / name).write_text(text)
+    files = [a for n in "abcd" for a in ("--env-file", tmp_path / n)]
+    r = ibqos("job", "check", *files, "--format", "json").ok(1)
+    found = [(os.path.basename(f["file"]), f["line"], f["what"], f["wanted"], f["got"]) for f in r.json["findings"]]
+    assert found == [("c", 1, "NCCL_IB_SL", "1, as most hosts have", "2"), ("d", None, "NCCL_IB_SL", "1, as most hosts have", "unset")]
+    assert "sender's counts" in r.json["findings"][0]["detail"]
+    r = ibqos("job", "check", *files, "--nccl", "2.20.5", "--format", "json").ok(1)
+    assert "each end" in r.json["findings"][0]["detail"]
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A root with /etc/nccl.conf and a home."""
+    top = tmp_path / "root"
+    (top / "etc").mkdir(parents=True)
+    (top / "home/u").mkdir(parents=True)
+    (top / "home/passwd").mkdir(parents=True)
+    (top / "etc/passwd").write_text(f"u:x:{os.getuid()}:0::/home/passwd:/bin/sh\n")
+    (top / "etc/nccl.conf").write_text("NCCL_IB_SL=3\nNCCL_IB_TIMEOUT=20\n")
+    (top / "home/u/.nccl.conf").write_text("NCCL_IB_SL=2\n")
+    (top / "home/passwd/.nccl.conf").write_text("NCCL_IB_SL=4\n")
+    (top / "named").write_text("NCCL_IB_SL=5\n")
+    return top
+
+
+def counting(r):
+    return {s["name"]: s["value"] for s in r.json["settings"] if s["counts"]}
+
+
+def test_conf_files(ibqos, root, tmp_path):
+    env = tmp_path / "env"
+
+    def settings(text, *args):
+        env.write_text(text)
+        return counting(ibqos("job", "check", "--env-file", env, "--root", root, *args, "--format", "json").ok(0, 1, 2))
+
+    assert settings("HOME=/home/u\n") == {"NCCL_IB_SL": "2", "NCCL_IB_TIMEOUT": "20"}
+    assert settings("HOME=/home/u\n", "--nccl", "2.29.7")["NCCL_IB_SL"] == "4"  # the home of passwd
+    assert settings("")["NCCL_IB_SL"] == "3"
+    assert settings("HOME=/home/u\nNCCL_IB_SL=9\n")["NCCL_IB_SL"] == "9"
+    named = "HOME=/home/u\nNCCL_CONF_FILE=/named\n"
+    assert settings(named)["NCCL_IB_SL"] == "5"
+    assert settings(named, "--nccl", "2.22.3")["NCCL_IB_SL"] == "4"  # not read before 2.23
+    assert settings("HOME=/home/u\nNCCL_CONF_FILE=\n")["NCCL_IB_SL"] == "2"
+    assert settings("HOME=/home/u\nNCCL_IB_SL=9\n", "--no-conf") == {"NCCL_IB_SL": "9"}
+
+
+def test_conf_findings(ibqos, root, tmp_path):
+    env = tmp_path / "env"
+
+    def found(text, *args):
+        env.write_text(text)
+        r = ibqos("job", "check", "--env-file", env, "--root", root, *args, "--format", "json")
+        return {(f["code"], f["line"]): f for f in r.json["findings"]}
+
+    (root / "etc/nccl.conf").write_bytes(b"# c\nexport NCCL_IB_SL=1\nNCCL_IB_TIMEOUT=\"22\"\nNCCL_IB_TC = 4\nNCCL_SOCKET_IFNAME=lo\r\n"
+                                         b"NCCL_IB_PKEY=0\nNCCL_IB_PKEY=1\nNCCL_IB_GID_INDEX\n")
+    f = found("", "--nccl", "2.28.9")
+    assert {k for k in f if k[0].startswith("job-conf") or k[0].startswith("job-value")} == {
+        ("job-conf-key", 2), ("job-value-number", 3), ("job-conf-key", 4), ("job-value-text", 5), ("job-conf-double", 7),
+        ("job-conf-line", 8)}
+    assert f["job-conf-key", 2]["wanted"] == "NCCL_IB_SL=1"
+    assert ("job-value-text", 5) not in found("")  # from 2.30.3 the CR goes
+    f = found("NCCL_IB_PKEY=7\nNCCL_IB_TIMEOUT=\n")
+    assert f["job-conf-hidden", 6]["got"] == "7, from the environment"
+    assert f["job-empty", 2]["got"] == "NCCL's default"
+    for path, text in (("/none", "No such file"), ("~/c", "'~' is not expanded"), ("/etc", "no file")):
+        f = found(f"NCCL_CONF_FILE={path}\n")["job-conf-missing", 1]
+        assert text in f"{f['got']} {f['detail']}"
+
+
+def test_own_environment(ibqos, root):
+    env = dict(os.environ, NCCL_IB_SL="6", HOME="/home/u")
+    r = ibqos("job", "check", "--root", root, "--format", "json", env=env).ok(0, 1, 2)
+    assert counting(r) == {"NCCL_IB_SL": "6", "NCCL_IB_TIMEOUT": "20"}
+
+
+def test_a_process(ibqos, tmp_path):
+    (tmp_path / "c").write_text("NCCL_IB_TIMEOUT=21\n")
+    env = {"NCCL_IB_SL": "7", "NCCL_CONF_FILE": "c", "PATH": os.environ["PATH"]}
+    p = run.start(["sleep", "60"], env=env, cwd=tmp_path)
+    try:
+        run.deadline(10, "exec of sleep", lambda: "sleep" in open(f"/proc/{p.pid}/cmdline").read())
+        r = ibqos("job", "check", "--pid", p.pid, "--format", "json").ok(0, 1, 2)
+        assert counting(r)["NCCL_IB_SL"] == "7" and counting(r)["NCCL_IB_TIMEOUT"] == "21"
+    finally:
+        run.end(p)
+    r = ibqos("job", "check", "--pid", p.pid).ok(3)
+    assert "cannot read" in r.stderr
+
+
+def test_scripts(ibqos, tmp_path):
+    (tmp_path / "policy.yaml").write_text(policy.text(None), encoding="utf-8")
+    script = tmp_path / "run.sbatch"
+    script.write_text("#!/bin/bash\n#SBATCH -N 4\nexport NCCL_IB_SL=2\nexport NCCL_IB_HCA=mlx5_1\nNCCL_IB_TIMEOUT=22\nsrun ./train\n")
+    args = ("--policy", tmp_path / "policy.yaml", "--class", "training", "--no-conf", "--format", "json")
+    r = ibqos("job", "check", script, *args).ok(1)
+    assert [(f["code"], f["line"], f["column"]) for f in r.json["findings"]] == [
+        ("job-sl-other", 3, 8), ("job-hca-prefix", 4, 8), ("job-not-exported", 5, 1)]
+    script.write_text("export NCCL_IB_SL=$SL\n")
+    r = ibqos("job", "check", script, *args).ok(3)
+    assert [f["code"] for f in r.json["findings"]] == ["job-sl-unknown"] and r.json["sls"][0]["sl"] is None
+    script.write_text("export NCCL_IB_SL=1\nif x; then export NCCL_IB_SL=2; fi\n")
+    r = ibqos("job", "check", script, *args).ok(1)
+    assert {f["code"] for f in r.json["findings"]} == {"job-script-several", "job-sl-other"}
+    assert "cannot read" in ibqos("job", "check", tmp_path / "none", *args).ok(3).stderr
+
+
+def test_bad_usage(ibqos, tmp_path):
+    for args in (("--class", "a"), ("--policy", "a"), ("--nccl", "2.11.4"), ("--nccl", "new"), ("--pid", "0"), ("--pid", "x"),
+                 ("--pid", "1", "--env-file", "a"), ("--stack", "none"), ("--traffic-class", "-1"), ("--link-layer", "opa")):
+        assert ibqos("job", "check", *args).ok(3).stdout == ""
+    r = ibqos("job", "check", "--env-file", tmp_path / "none", "--format", "json").ok(3)
+    assert "cannot read" in r.json["error"] and r.json["verdict"] == "unknown"
+
+
+def test_hostile_values(check):
+    """What comes from a process may have anything in it: none of it reaches the terminal."""
+    found = check(b"NCCL_IB_HCA=\x1b[31m\xff\nNCCL_IB_SL=\x07\n")
+    assert b"\x1b" not in found.result.raw and b"\xff" not in found.result.raw
