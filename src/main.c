@@ -16,6 +16,7 @@ static const struct cmd commands[] = {
 	{"apply", cmd_apply, "install a policy, reload OpenSM, wait until every port reads back right"},
 	{"rollback", cmd_rollback, "undo an apply: the old files, and the old tables on every port"},
 	{"verify", cmd_verify, "compare what every port holds with what it should"},
+	{"trace", cmd_trace, "follow packets from one port to another, hop by hop"},
 	{"audit", cmd_audit, "find links below what both ends can"},
 	{"job", cmd_job, "the side of the jobs: environment of a class, checks of environments and logs"},
 	{"snapshot", cmd_snapshot, "keep the state of the fabric in a file, for other commands to look at"},

@@ -26,13 +26,14 @@ enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_trace(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv);
 
 /* --- options shared by commands (options.c) --- */
 
-#define CMD_ARGUMENTS 1
+#define CMD_ARGUMENTS 2
 #define CMD_SCOPE_MAX 64 /* names on one command line */
 
 struct cmd_options {

@@ -8,19 +8,25 @@
 #include <unistd.h>
 
 #include "policy_plan.h"
+#include "verify_paths.h"
 #include "verify_sm.h"
 
 struct verify_options {
 	struct cmd_options common; /* first: children get the same pointer */
 	const char *opensm_conf;   /* instead of a policy */
 	size_t sm_records;
+	struct cmd_paths paths;
 };
 
-enum { KEY_OPENSM_CONF = 0x200, KEY_SM_RECORDS };
+enum { KEY_OPENSM_CONF = 0x200, KEY_SM_RECORDS, KEY_PATHS, KEY_SL, KEY_BY_LFT };
 
 static const struct argp_option own_options[] = {
 	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "expect what OpenSM programs from this opensm.conf; no policy is needed", 0},
 	{"sm-records", KEY_SM_RECORDS, "N", 0, "tables that differ, of which the subnet manager's record is asked for (default 10000)", 0},
+	{"paths", KEY_PATHS, NULL, 0, "judge all paths by the forwarding tables too: do packets arrive, on which VLs, and can "
+				      "credits wait for each other in a circle", 0},
+	{"sl", KEY_SL, "N", 0, "(--paths) packets of this SL, may be repeated (default: of each class)", 0},
+	{"by-lft", KEY_BY_LFT, NULL, 0, "(--paths) take the forwarding tables for the paths where adaptive routing is on or not known too", 0},
 	{0},
 };
 
@@ -37,6 +43,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SM_RECORDS:
 		o->sm_records = cmd_number(state, "--sm-records", arg, 0, 10000000);
+		return 0;
+	case KEY_PATHS:
+		o->paths.wanted = true;
+		return 0;
+	case KEY_SL:
+		o->paths.sls |= 1u << cmd_number(state, "--sl", arg, 0, QOS_SLS - 1);
+		return 0;
+	case KEY_BY_LFT:
+		o->paths.by_lft = true;
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		if ((o->paths.sls || o->paths.by_lft) && !o->paths.wanted)
+			argp_error(state, "--sl and --by-lft go with --paths");
 		return 0;
 	default:
 		return cmd_argument(key, arg, state, &o->common, o->opensm_conf ? 0 : 1,
@@ -56,10 +75,13 @@ static const struct argp argp = {
 };
 
 /* Without a policy: only tables and the SM's QoS. */
-static void verify_fabric(struct cmd_session *s, const struct qos_config *config, struct cmd_sm_options *sm)
+static void verify_fabric(struct cmd_session *s, const struct qos_config *config, struct cmd_sm_options *sm,
+			  struct cmd_paths *paths)
 {
 	struct verify *verify = NULL;
 
+	if (paths->wanted)
+		cmd_paths_listen(s, paths);
 	if (session_verify(s, config, &verify)) {
 		const struct verify_result *result = verify_result(verify);
 
@@ -69,11 +91,14 @@ static void verify_fabric(struct cmd_session *s, const struct qos_config *config
 		report_number(s->report, "unknown", "not known", result->ports_unknown);
 		report_number(s->report, "excluded", "not programmed by OpenSM", result->ports_excluded);
 		report_section_end(s->report);
+		if (paths->wanted)
+			cmd_paths_report(s, paths, sm->policy, config);
 		sm->verify = verify;
 		cmd_verify_sm(s, sm);
 		session_coverage(s, result);
 		verify_findings(verify, &s->findings);
 	}
+	cmd_paths_clear(s, paths);
 	verify_free(verify);
 }
 
@@ -119,7 +144,7 @@ static bool verify_files(struct cmd_session *s, const struct policy *policy)
 	return holds;
 }
 
-void cmd_verify_policy(struct cmd_session *s, const char *path, size_t records)
+static void verify_policy(struct cmd_session *s, const char *path, size_t records, struct cmd_paths *paths)
 {
 	struct cmd_sm_options sm = {.records = records};
 	struct cmd_plan p;
@@ -133,12 +158,12 @@ void cmd_verify_policy(struct cmd_session *s, const char *path, size_t records)
 		sm.policy = p.policy;
 		if (verify_files(s, p.policy))
 			sm.config = p.policy->opensm_config;
-		verify_fabric(s, &p.plan->config, &sm);
+		verify_fabric(s, &p.plan->config, &sm, paths);
 	}
 	cmd_plan_clear(&p);
 }
 
-void cmd_verify_conf(struct cmd_session *s, const char *path, size_t records)
+static void verify_conf(struct cmd_session *s, const char *path, size_t records, struct cmd_paths *paths)
 {
 	struct cmd_sm_options sm = {.config = path, .records = records};
 	struct opensm_conf *conf = NULL;
@@ -159,10 +184,24 @@ void cmd_verify_conf(struct cmd_session *s, const char *path, size_t records)
 		finding_at(finding_add(&s->findings, FINDING_QOS_OFF), path, opensm_conf_line(conf, "qos"), 0);
 	} else if (session_discover(s) && session_scope(s)) {
 		session_fabric_fields(s);
-		verify_fabric(s, &config, &sm);
+		verify_fabric(s, &config, &sm, paths);
 	}
 	opensm_conf_free(conf);
 	free(text);
+}
+
+void cmd_verify_policy(struct cmd_session *s, const char *path, size_t records)
+{
+	struct cmd_paths none = {.wanted = false};
+
+	verify_policy(s, path, records, &none);
+}
+
+void cmd_verify_conf(struct cmd_session *s, const char *path, size_t records)
+{
+	struct cmd_paths none = {.wanted = false};
+
+	verify_conf(s, path, records, &none);
 }
 
 enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
@@ -175,8 +214,8 @@ enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if (options.opensm_conf)
-		cmd_verify_conf(&s, options.opensm_conf, options.sm_records);
+		verify_conf(&s, options.opensm_conf, options.sm_records, &options.paths);
 	else
-		cmd_verify_policy(&s, options.common.argument[0], options.sm_records);
+		verify_policy(&s, options.common.argument[0], options.sm_records, &options.paths);
 	return session_end(&s);
 }
