@@ -182,18 +182,20 @@ static void report_way(struct cmd_session *s, const struct trace *trace, bool fo
 static bool choose_sls(struct cmd_session *s, const struct trace_options *o, const struct policy *policy, unsigned *sl,
 		       uint16_t *busy)
 {
+	bool found = !o->class;
+
 	*sl = o->has_sl ? o->sl : policy ? policy->classes[policy->default_class].sl : 0;
 	*busy = policy ? 0 : 0xffff;
 	for (size_t i = 0; policy && i < policy->class_count; i++) {
 		*busy |= 1u << policy->classes[i].sl;
 		if (o->class && strcmp(policy->classes[i].name, o->class) == 0) {
 			*sl = policy->classes[i].sl;
-			return true;
+			found = true;
 		}
 	}
-	if (o->class)
+	if (!found)
 		session_fail(s, "no class '%s' in %s", o->class, o->policy);
-	return !o->class;
+	return found;
 }
 
 static bool find_end(struct cmd_session *s, const struct routes *routes, const char *text, uint32_t *port)
