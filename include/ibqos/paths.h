@@ -56,8 +56,11 @@ struct trace {
 int trace_run(struct source *source, const struct fabric *fabric, struct routes *routes, uint32_t from, uint32_t to,
 	      unsigned lid, unsigned sl, uint16_t busy, struct trace *trace);
 void trace_clear(struct trace *trace);
-/* What stops its packets, and narrow or slow links on the way (as audit judges them). */
+/* What stops its packets, or is not known. */
 void trace_findings(const struct trace *trace, const struct fabric *fabric, struct finding_list *findings);
+/* Links on either way that audit has something to say of. */
+void trace_link_findings(const struct trace *there, const struct trace *back, const struct fabric *fabric,
+			 struct finding_list *findings);
 
 /* --- all paths --- */
 

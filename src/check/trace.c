@@ -303,16 +303,20 @@ static bool is_on_way(const struct trace *trace, const struct fabric *fabric, co
 
 void trace_findings(const struct trace *trace, const struct fabric *fabric, struct finding_list *findings)
 {
+	add_end(trace, fabric, findings);
+	for (size_t i = 0; i < trace->count; i++)
+		add_fate(trace, &trace->hops[i], fabric, findings);
+}
+
+void trace_link_findings(const struct trace *there, const struct trace *back, const struct fabric *fabric,
+			 struct finding_list *findings)
+{
 	struct finding_list links = {0};
 	struct audit_result audit;
-	size_t i;
 
-	add_end(trace, fabric, findings);
-	for (i = 0; i < trace->count; i++)
-		add_fate(trace, &trace->hops[i], fabric, findings);
-	audit_links(fabric, &links, &audit);
-	for (i = 0; i < links.count; i++)
-		if (is_on_way(trace, fabric, &links.items[i]))
+	audit_links(fabric, NULL, &links, &audit);
+	for (size_t i = 0; i < links.count; i++)
+		if (is_on_way(there, fabric, &links.items[i]) || is_on_way(back, fabric, &links.items[i]))
 			paths_move_finding(&links.items[i], findings);
 	findings->lost |= links.lost;
 	finding_list_clear(&links);

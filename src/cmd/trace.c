@@ -224,35 +224,38 @@ static int ask_adaptive(struct cmd_session *s, struct routes *routes, const stru
 }
 
 static int trace_way(struct cmd_session *s, struct routes *routes, uint32_t from, uint32_t to, unsigned sl, uint16_t busy,
-		     bool forward)
+		     struct trace *trace)
 {
-	struct trace trace = {0};
-	int error = trace_run(s->source, s->fabric, routes, from, to, fabric_port_lid(&s->fabric->ports[to]), sl, busy, &trace);
+	unsigned lid = fabric_port_lid(&s->fabric->ports[to]);
+	int error = trace_run(s->source, s->fabric, routes, from, to, lid, sl, busy, trace);
 
-	if (error == 0)
-		error = ask_adaptive(s, routes, &trace);
-	if (error == 0)
-		report_way(s, &trace, forward);
-	trace_clear(&trace);
-	return error;
+	return error ? error : ask_adaptive(s, routes, trace);
 }
 
 static void trace_both(struct cmd_session *s, const struct trace_options *o, unsigned sl, uint16_t busy)
 {
+	struct trace there = {0}, back = {0};
 	struct routes *routes = NULL;
 	int error = routes_new(s->fabric, &routes);
 	uint32_t from, to;
 
 	if (error == 0 && find_end(s, routes, o->common.argument[0], &from) &&
 	    find_end(s, routes, o->common.argument[1], &to)) {
-		error = trace_way(s, routes, from, to, sl, busy, true);
+		error = trace_way(s, routes, from, to, sl, busy, &there);
 		if (error == 0)
-			error = trace_way(s, routes, to, from, sl, busy, false);
+			report_way(s, &there, true);
+		if (error == 0)
+			error = trace_way(s, routes, to, from, sl, busy, &back);
+		if (error == 0)
+			report_way(s, &back, false);
+		trace_link_findings(&there, &back, s->fabric, &s->findings);
 		cmd_routes_coverage(s, routes);
 		routes_findings(routes, o->by_lft, &s->findings);
 	}
 	if (error != 0 && error != -EINTR) /* a signal is told at the end */
 		session_fail(s, "cannot follow the path: %s", strerror(-error));
+	trace_clear(&there);
+	trace_clear(&back);
 	routes_free(routes);
 }
 

@@ -56,6 +56,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_SUCCESS:
 		if ((o->paths.sls || o->paths.by_lft) && !o->paths.wanted)
 			argp_error(state, "--sl and --by-lft go with --paths");
+		if (o->paths.wanted && o->common.scope_count > 0)
+			argp_error(state, "--paths is about the whole fabric: no part of it can be chosen");
 		return 0;
 	default:
 		return cmd_argument(key, arg, state, &o->common, o->opensm_conf ? 0 : 1,
