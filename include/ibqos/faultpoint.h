@@ -9,7 +9,7 @@
  *
  *   IBQOS_FAULT_TRACE=FILE     appends "NUMBER KIND NAME SUBJECT" for each one passed, counted from 1
  *   IBQOS_FAULT=NUMBER:ACTION  there: kill (SIGKILL), int (SIGINT), or ENOSPC, EIO, EROFS (the call fails)
- *   IBQOS_FAULT=NUMBER+:ACTION there and at all that follow: a disk that stays full
+ *   IBQOS_FAULT=NUMBER+:ACTION there and at all that follow and need room: a disk that stays full
  *
  * KIND is "call" for one that can fail, "point" for the others, at which an errno has no effect.
  */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ static void trace(unsigned number, const char *literal, const char *subject)
 
 	if (fd < 0)
 		return;
-	dprintf(fd, "%u %s %s %s\n", number, strncmp(literal, "fault-call:", 11) == 0 ? "call" : "point", name, subject);
+	dprintf(fd, "%u %s %s %.*s\n", number, strncmp(literal, "fault-call:", 11) == 0 ? "call" : "point", name,
+		(int)strcspn(subject, "\n"), subject);
 	close(fd);
 }
 
@@ -41,6 +43,17 @@ static int act(const char *action)
 	return 0;
 }
 
+/* On a full disk files can still be renamed and removed. */
+static bool needs_room(const char *literal)
+{
+	static const char *const none[] = {":file-rename", ":file-remove", ":folder-sync", ":history-sync"};
+
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		if (strcmp(strchr(literal, ':'), none[i]) == 0)
+			return false;
+	return true;
+}
+
 int fault_point(const char *literal, const char *subject)
 {
 	static unsigned passed; /* of this process; the tests' binary alone has such a thing */
@@ -52,7 +65,7 @@ int fault_point(const char *literal, const char *subject)
 	if (!fault)
 		return 0;
 	at = strtoul(fault, &end, 10);
-	if (passed != at && !(*end == '+' && passed > at))
+	if (passed != at && !(*end == '+' && passed > at && needs_room(literal)))
 		return 0;
 	return act(strchr(end, ':') + 1);
 }

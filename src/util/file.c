@@ -282,7 +282,7 @@ static bool is_leftover(int folder, const char *name, time_t before)
 
 	return strncmp(name, TEMP_PREFIX, strlen(TEMP_PREFIX)) == 0 &&
 	       strlen(name) == strlen(TEMP_PREFIX) + TEMP_LETTERS &&
-	       fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_mtime < before;
+	       fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_mtime <= before;
 }
 
 int file_remove_leftovers(const char *path, unsigned age_s)

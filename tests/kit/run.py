@@ -132,6 +132,14 @@ def binary():
     return os.path.abspath(os.environ.get("IBQOS_BIN") or os.path.join(TOP, "build/release/ibqos"))
 
 
+def fault_binary():
+    """ibqos with fault points: include/ibqos/faultpoint.h."""
+    path = os.path.join(os.path.dirname(overlay()), "ibqos-fault")
+    if not os.path.exists(path):
+        raise KitError(f"{path} is not built: make tools")
+    return path
+
+
 def overlay():
     return os.path.abspath(os.environ.get("IBQOS_OVERLAY") or os.path.join(TOP, "build/release/tests/overlay.so"))
 

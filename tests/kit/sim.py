@@ -154,14 +154,15 @@ class Fabric:
         """A program of infiniband-diags."""
         return self.run(*argv, **kwargs)
 
-    def ibqos(self, *args, before=(), **kwargs):
+    def ibqos(self, *args, before=(), binary=None, **kwargs):
         """ibqos; its result also tells what it sent (result.sent). A Set fails the test in any case.
-        before: words before it, such as opensm.inside(), which runs it in that OpenSM's mount namespace."""
+        before: words before it, such as opensm.inside(), which runs it in that OpenSM's mount namespace.
+        binary: another than run.binary()."""
         if not os.path.exists(run.binary()):
             raise run.KitError(f"{run.binary()} is not built: make")
         log = self.path(f"sent-{next(_number)}")
         open(log, "w", encoding="ascii").close()
-        r = self.run(*before, run.binary(), *args, log=log, **kwargs)
+        r = self.run(*before, binary or run.binary(), *args, log=log, **kwargs)
         r.sent = Sent(log)
         assert r.sent.sets == 0 and not r.sent.lines, f"ibqos sent a Set: {r.sent.lines}\n{r}"
         return r
