@@ -81,11 +81,31 @@ void verify_set_scope(struct verify *verify, const struct scope *scope);
  */
 int verify_run(struct verify *verify, struct source *source, bool only_differing);
 
+/*
+ * Runs end when clock_ns() is beyond this, as far as MADs that are on the wire let them: what was not asked by then is
+ * counted so, and unknown. 0, as at first: no end.
+ */
+void verify_set_end(struct verify *verify, uint64_t end_ns);
+
 /* The state after the last run. */
 const struct verify_result *verify_result(const struct verify *verify);
 /* Adds the findings of the last state: one a port and kind (SL2VL, VLArb, high limit, OperVLs), one a silent agent. */
 void verify_findings(const struct verify *verify, struct finding_list *findings);
 bool verify_port_differs(const struct verify *verify, uint32_t port);
+
+/* --- ports that are there throughout, while a fabric is watched over several runs --- */
+
+struct presence;
+/* Notes which ports are up now. presence_free() takes NULL. 0 or -ENOMEM. */
+int presence_new(const struct fabric *fabric, struct presence **presence);
+void presence_free(struct presence *presence);
+/*
+ * Takes out of a result what is about ports that came up since, and ports that went since: down, or silent while
+ * the other end of each cable of theirs that answers is down. Those that went are counted as ports_left.
+ */
+void presence_adjust(const struct presence *presence, const struct verify *verify, struct verify_result *result);
+/* One for each port that came or went since, as the last run has it. */
+void presence_findings(const struct presence *presence, const struct verify *verify, struct finding_list *findings);
 
 /* --- the subnet manager and its administrator: do they run the policy --- */
 

@@ -11,6 +11,7 @@
 
 #define SM_TRIES 10
 #define SM_WAIT_MS 300
+#define LAG_RECORDS 1000
 
 static const char *const outcome_texts[] = {
 	[APPLY_REFUSED] = "refused, nothing was touched",
@@ -69,13 +70,31 @@ static void report_why(struct transaction *t, int error)
 	}
 }
 
+/*
+ * Why ports lag: the tables that they hold beside those that OpenSM has recorded. As many as one wants to wait for while
+ * the fabric is between two sets of tables.
+ */
+static void ask_records(struct transaction *t, struct verify *verify)
+{
+	const struct sm_options none = {.qos = true};
+	struct sm_result sm;
+	struct verify_records records;
+	struct verify_record_options options = {.sm = &sm, .file_holds = true, .limit = LAG_RECORDS};
+
+	if (ctx_stopped(t->ctx) || sm_check(t->source, t->fabric, &none, NULL, &sm) != 0)
+		return;
+	if (verify_ask_records(verify, t->source, &options, &records) == -ENOMEM)
+		t->findings->lost = true;
+}
+
 /* So few ports lag that the new tables stay: the rest of the fabric runs on them already. */
-static void list_lagging(struct transaction *t, const struct verify *verify)
+static void list_lagging(struct transaction *t, struct verify *verify)
 {
 	struct finding *f = finding_add(t->findings, FINDING_APPLY_LAG);
 
 	finding_set(&f->got, "%u of %u ports", lagging(&t->result->verify), t->result->verify.ports);
 	finding_set(&f->detail, "the new tables stay: no more than %.3g %% lag", 100 * t->options->max_lag);
+	ask_records(t, verify);
 	verify_findings(verify, t->findings);
 	t->result->outcome = APPLY_LAGGING;
 	note(t, APPLY_DONE, "some ports lag, the new tables stay");
@@ -211,6 +230,8 @@ static void change(struct transaction *t, const struct plan *plan)
 	struct qos_config config;
 	int error = go_through(t, plan, &config, &verify);
 
+	if (verify)
+		presence_findings(t->presence, verify, t->findings);
 	if (error == 0)
 		error = ask_sm(t);
 	if (error == 0) {
@@ -222,8 +243,10 @@ static void change(struct transaction *t, const struct plan *plan)
 			list_lagging(t, verify);
 		} else {
 			/* which ports, as they were before the way back changes them again */
-			if (verify && error == -ETIME)
+			if (verify && error == -ETIME) {
+				ask_records(t, verify);
 				verify_findings(verify, t->findings);
+			}
 			roll_back(t);
 		}
 	}
@@ -244,6 +267,7 @@ static void say_journal(struct transaction *t)
 static void transaction_end(struct transaction *t)
 {
 	say_journal(t);
+	presence_free(t->presence);
 	opensm_log_events_clear(&t->events);
 	opensm_instance_clear(&t->sm);
 	if (t->lock >= 0)
@@ -338,7 +362,9 @@ int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric 
 
 	*result = (struct apply_result){0};
 	note(&t, APPLY_PREFLIGHT, "looking whether the change can be made");
-	error = sm_probes(policy, fabric, SM_PAIRS, &probes, &sm_wanted.probe_count, &skipped);
+	error = presence_new(fabric, &t.presence);
+	if (error == 0)
+		error = sm_probes(policy, fabric, SM_PAIRS, &probes, &sm_wanted.probe_count, &skipped);
 	sm_wanted.probes = probes;
 	if (error == 0 && lock_files(&t)) {
 		if (history_unfinished(ctx, &unfinished) == 0)
@@ -375,7 +401,8 @@ int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric
 	t.steps = h.steps;
 	t.log_path = h.log_path;
 	/* An apply that was killed may have written any of its files; others are refused by preflight. */
-	if (lock_files(&t)) {
+	error = presence_new(fabric, &t.presence);
+	if (error == 0 && lock_files(&t)) {
 		history_find_conf(&h, &t.conf.now, &made);
 		history_find_rules(&h, &t.rules.now);
 		if (preflight(&t)) {

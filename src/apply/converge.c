@@ -14,6 +14,8 @@
 #include "transaction.h"
 
 #define NS_PER_S 1000000000ull
+#define WHOLE_S 600	   /* more than the largest fabrics take to be read once */
+#define LOOK_S 5
 #define WAIT_MS 100	   /* between two looks at the ports that still differ */
 #define RELOAD_S 10	   /* OpenSM's main loop sleeps up to 10 s (main.c): then a sweep has been */
 #define UNSEEN_S 20	   /* ports that match this long without a sweep's end in the log are taken as done */
@@ -45,23 +47,37 @@ static void pause_ms(unsigned ms)
 	poll(NULL, 0, (int)ms); /* ends early on a signal, which is wanted */
 }
 
-/* One look: 0 all match, -EAGAIN not yet, else why it cannot go on. */
-static int look(struct transaction *t, const struct goal *goal, struct verify *verify, bool first)
+/* A run over all ports or those that still differ, which ends at a time whatever is left. */
+static int run(struct transaction *t, const struct goal *goal, struct verify *verify, bool all, uint64_t end_ns)
 {
-	int error = verify_run(verify, t->source, !first);
+	int error;
 
+	verify_set_end(verify, end_ns);
+	error = verify_run(verify, t->source, !all);
 	*goal->state = *verify_result(verify);
+	presence_adjust(t->presence, verify, goal->state);
+	return error;
+}
+
+/*
+ * One look: 0 all match, -EAGAIN not yet, else why it cannot go on. Ports that differ are asked until `end_ns`; all of
+ * them take what they take on a large fabric, but not for ever.
+ */
+static int look(struct transaction *t, const struct goal *goal, struct verify *verify, bool all, uint64_t end_ns)
+{
+	uint64_t end_all = clock_ns() + WHOLE_S * NS_PER_S;
+	int error = run(t, goal, verify, all, all ? end_all : end_ns);
+
 	if (error != 0)
 		return error;
 	if (t->options->progress && !t->options->progress(t->options->progress_arg, "reading back", goal->state))
 		return -EINTR;
 	if (!matches(goal->state))
 		return -EAGAIN;
-	if (first)
+	if (all)
 		return 0;
 	/* Ports that matched early were not asked again: a last look at all of them. */
-	error = verify_run(verify, t->source, false);
-	*goal->state = *verify_result(verify);
+	error = run(t, goal, verify, true, end_all);
 	return error != 0 ? error : matches(goal->state) ? 0 : -EAGAIN;
 }
 
@@ -98,7 +114,7 @@ static unsigned sweeps_wanted(const struct change_file *rules, const struct goal
 
 /* A wait for the ports, and for the sweeps that set them. Times in ns. */
 struct waiting {
-	uint64_t start, reloaded, matched; /* matched 0: not all ports hold the tables */
+	uint64_t start, end, reloaded, matched; /* matched 0: not all ports hold the tables */
 	unsigned reloads, wanted, flushes;
 };
 
@@ -150,7 +166,7 @@ static int finish(struct transaction *t, const struct goal *goal, struct verify 
 	 * tables. And on the way back the ports may have held the old tables all along, and the sweep
 	 * that was stopped half-way still have gone on. A look now tells.
 	 */
-	error = look(t, goal, verify, true);
+	error = look(t, goal, verify, true, 0);
 	if (error == -EAGAIN)
 		w->matched = 0;
 	else if (error == 0 && goal->judge_rules)
@@ -167,6 +183,18 @@ static bool reload_due(const struct transaction *t, const struct waiting *w)
 	       (t->events.subnet_up >= w->reloads || clock_ns() - w->reloaded > RELOAD_S * NS_PER_S);
 }
 
+/*
+ * A fabric may be so large that reading it once takes longer than the deadline: ports that were asked before OpenSM
+ * came to them get a second look all the same.
+ */
+static void extend(struct waiting *w, uint64_t whole_ns)
+{
+	uint64_t end = clock_ns() + 2 * whole_ns;
+
+	if (end > w->end && whole_ns > (w->end - w->start) / 4)
+		w->end = end;
+}
+
 static int wait_for_ports(struct transaction *t, const struct goal *goal, struct verify *verify,
 			  struct opensm_log *log)
 {
@@ -175,14 +203,21 @@ static int wait_for_ports(struct transaction *t, const struct goal *goal, struct
 	int error;
 
 	w.reloaded = w.start;
+	w.end = w.start + t->options->deadline_s * NS_PER_S;
 	for (;;) {
 		opensm_log_poll(log, &t->events);
 		if (goal->judge_rules && t->events.policy_errors > 0)
 			return -EBADMSG;
 		if (w.matched == 0) {
-			error = look(t, goal, verify, first);
+			uint64_t began = clock_ns();
+
+			/* one that is begun shortly before the end is finished: what it says is what is told */
+			error = look(t, goal, verify, first,
+				     began + LOOK_S * NS_PER_S > w.end ? began + LOOK_S * NS_PER_S : w.end);
 			if (error != 0 && error != -EAGAIN)
 				return error;
+			if (first)
+				extend(&w, clock_ns() - began);
 			first = false;
 			if (error == 0) {
 				w.matched = clock_ns();
@@ -194,12 +229,15 @@ static int wait_for_ports(struct transaction *t, const struct goal *goal, struct
 			error = finish(t, goal, verify, &w);
 			if (error != -EAGAIN)
 				return error;
+			if (t->options->progress &&
+			    !t->options->progress(t->options->progress_arg, "waiting for the end of OpenSM's sweep", goal->state))
+				return -EINTR;
 		}
 		if (ctx_stopped(goal->ctx))
 			return -EINTR;
 		if (!opensm_alive(&t->sm))
 			return -ESRCH;
-		if (w.matched == 0 && clock_ns() - w.start > t->options->deadline_s * NS_PER_S)
+		if (w.matched == 0 && clock_ns() > w.end)
 			return -ETIME;
 		if (reload_due(t, &w)) {
 			error = reload(t);

@@ -44,6 +44,7 @@ struct transaction {
 	struct opensm_instance sm;
 	int lock; /* descriptor of the locked folder, -1 */
 	struct opensm_log_events events; /* of the log since the last reload began */
+	struct presence *presence; /* which ports were up at first */
 	uint64_t began_ns; /* the first reload; 0: none yet */
 	int journal_error; /* the first -errno of a line that is missing in the journal */
 };

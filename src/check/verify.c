@@ -178,6 +178,19 @@ static bool switch_told(const struct verify *v, uint32_t port)
 	return node->type != FABRIC_SWITCH || answered_port_info(v, node->first_port);
 }
 
+/* What a silent port's other end says now tells whether it is still there. */
+static void select_ends(struct verify *v)
+{
+	for (uint32_t i = 0; i < v->fabric->link_count; i++) {
+		struct port_state *a = &v->ports[v->fabric->links[i].a], *b = &v->ports[v->fabric->links[i].b];
+
+		if (verify_port_failed(a) > 0 && b->flags & PORT_IN_SCOPE)
+			b->flags |= PORT_SELECTED;
+		if (verify_port_failed(b) > 0 && a->flags & PORT_IN_SCOPE)
+			a->flags |= PORT_SELECTED;
+	}
+}
+
 static void select_ports(struct verify *v, bool only_differing)
 {
 	struct port_state *state;
@@ -196,6 +209,7 @@ static void select_ports(struct verify *v, bool only_differing)
 		v->ports[v->fabric->links[i].a].flags |= PORT_SELECTED;
 		v->ports[v->fabric->links[i].b].flags |= PORT_SELECTED;
 	}
+	select_ends(v);
 	for (i = 0; i < v->fabric->port_count; i++) {
 		state = &v->ports[i];
 		if (!(state->flags & PORT_SELECTED))
@@ -350,6 +364,11 @@ int verify_run(struct verify *verify, struct source *source, bool only_differing
 		if (verify->ports[i].flags & PORT_ASKED)
 			add_to_result(&verify->result, &verify->ports[i]);
 	return error ? error : verify->error;
+}
+
+void verify_set_end(struct verify *verify, uint64_t end_ns)
+{
+	verify->end_ns = end_ns;
 }
 
 const struct verify_result *verify_result(const struct verify *verify)

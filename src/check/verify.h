@@ -79,6 +79,7 @@ struct verify {
 	struct agent_state *agents;
 	uint32_t agent_count;
 	bool stopped; /* the last run did not come to its end */
+	uint64_t end_ns; /* when runs end, whatever is left; 0: when all was asked */
 	struct verify_result result;
 
 	/* of a pass: the agents that it asks, as source_ask() wants them */

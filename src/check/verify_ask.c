@@ -73,6 +73,8 @@ bool verify_next(void *arg, uint32_t which, struct source_query *query)
 {
 	struct verify *v = arg;
 
+	if (v->end_ns != 0 && clock_ns() > v->end_ns) /* settle_pass() counts what is left */
+		return false;
 	return verify_next_query(v, &v->agents[v->run[which]], query);
 }
 
