@@ -274,6 +274,8 @@ static void report_discovery(struct report *r, const struct mad_counts *counts, 
 	report_number(r, "discovery_late", "late answers dropped", counts->late);
 	report_number(r, "discovery_foreign", "foreign answers dropped", counts->foreign);
 	report_number(r, "discovery_send_failed", "could not be sent", counts->send_failed);
+	report_number(r, "discovery_late_rounds", NULL, counts->rounds);
+	report_number(r, "discovery_window_least", NULL, counts->window_least);
 }
 
 void session_mads(struct cmd_session *s)

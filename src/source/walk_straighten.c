@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Routes that do not depend on the order of answers: breadth first over the links found, ports in rising order,
- * so that nodes are met in the order of their routes.
+ * so that nodes are met in the order of their routes. A link that was met from one end is taken both ways.
  */
 #include <errno.h>
 #include <stdlib.h>
