@@ -168,6 +168,8 @@ static void check_json(const struct finding_list *list, const char *text)
 
 		require(alike(member(row, "code"), finding_kind(f->code)->code));
 		require(alike(member(row, "severity"), finding_severity_name(f->severity)));
+		require(alike(member(row, "class"), f->cause ? finding_cause_kind(f->cause)->name : NULL));
+		require(alike(member(row, "advice"), finding_advice(f)));
 		require(alike(member(row, "what"), f->what) && alike(member(row, "wanted"), f->wanted));
 		require(alike(member(row, "got"), f->got) && alike(member(row, "detail"), f->detail));
 		require(alike(member(row, "node"), f->name) && alike(member(row, "peer"), f->peer_name));
@@ -232,7 +234,7 @@ static size_t group_size(const char *line)
 /* Whether one paragraph of the text stands for both. */
 static bool one_group(const struct finding *f, const struct finding *g)
 {
-	return f->severity == g->severity && f->code == g->code && alike(f->what, g->what) &&
+	return f->severity == g->severity && f->code == g->code && f->cause == g->cause && alike(f->what, g->what) &&
 	       alike(f->wanted, g->wanted) && alike(f->got, g->got);
 }
 
