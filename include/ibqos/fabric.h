@@ -33,7 +33,7 @@ struct fabric_port {
 	bool known;	 /* PortInfo was answered: info is real */
 	bool has_ext;	 /* the vendor's ExtendedPortInfo (0xff90) was answered */
 	uint8_t notes;	 /* bits 1 << enum fabric_gap_reason: fabric_port_note() */
-	uint8_t info[MAD_SMP_DATA]; /* raw PortInfo */
+	uint8_t info[MAD_SMP_DATA]; /* raw PortInfo, but for its M_Key, which reads 0 */
 	uint8_t ext_info[MAD_SMP_DATA];
 };
 

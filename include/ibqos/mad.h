@@ -83,6 +83,7 @@ struct mad_address {
 	struct mad_route route;
 	uint16_t gmp_lid;
 	uint8_t sl;
+	uint64_t mkey; /* M_Key of the device (IBA 14.2.4); 0: the wire's, if it has one */
 };
 
 /* How a query ended. */
@@ -217,6 +218,12 @@ int mad_port_check(const char *device, int port, struct mad_port_info *info);
  * Any discovery by libibnetdisc must be over before (umad2sim hands answers to the last opener).
  */
 int mad_wire_open_umad(const struct ibqos_ctx *ctx, const char *device, int port, struct mad_wire **wire);
+
+/*
+ * The M_Key that SMPs carry to devices of which none of their own is known. Devices without protection do not look at it.
+ * The one that a PortInfo shows never leaves the wire: its bytes read 0.
+ */
+void mad_wire_umad_key(struct mad_wire *wire, uint64_t mkey);
 
 /* --- the engine --- */
 

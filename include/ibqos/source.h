@@ -15,6 +15,41 @@ struct source;
 /* Who discovers: our walker on the engine, or libibnetdisc, its reference (docs/discovery.md). */
 enum source_walker { SOURCE_WALK_NATIVE, SOURCE_WALK_LIBIBNETDISC };
 
+/* The M_Key of a port's device: that of a switch's port 0, or of an adapter's own port. */
+struct source_key {
+	uint64_t guid; /* of the port */
+	uint64_t key;
+};
+struct source_keys {
+	uint64_t any; /* for all devices that are not in the list, and for discovery; 0: none */
+	struct source_key *of;
+	size_t count, room;
+};
+/*
+ * Adds the keys of OpenSM's guid2mkey file (osm_db_files.c, osm_db_pack.c): lines of "0xGUID 0xMKEY", blank ones
+ * between. A line that is none becomes a finding, which does not show it. Where `any` is 0 it becomes the key that most
+ * ports have. 0; -errno of reading; -ENOMEM.
+ */
+int source_keys_read(const char *path, struct finding_list *findings, struct source_keys *keys);
+uint64_t source_keys_of(const struct source_keys *keys, uint64_t guid); /* 0: none of its own; keys may be NULL */
+void source_keys_clear(struct source_keys *keys); /* and wipes them */
+
+/*
+ * The config file of infiniband-diags (ibdiag_common.c, read_ibdiag_config()): lines of name=value, '#' comments, the
+ * last of a name counts. What ibqos has no use for (sa_key, nd_format) is passed over; lines that cannot be read and
+ * names that infiniband-diags does not know become findings.
+ */
+#define IBDIAG_CONF "/etc/infiniband-diags/ibdiag.conf"
+struct ibdiag_conf {
+	char *ca;	     /* NULL: not set */
+	int port;	     /* 0: not set */
+	unsigned timeout_ms; /* 0: not set */
+	bool no_ext_info;    /* MLX_EPI=false: the vendor's ExtendedPortInfo is not asked for */
+	uint64_t mkey;	     /* 0: not set */
+};
+int ibdiag_conf_parse(const char *path, const char *text, struct finding_list *findings, struct ibdiag_conf *conf);
+void ibdiag_conf_clear(struct ibdiag_conf *conf);
+
 struct source_options {
 	const char *device;	   /* -C; NULL: libibumad's choice */
 	int port;		   /* -P; 0: libibumad's choice */
@@ -23,6 +58,8 @@ struct source_options {
 	bool directed;		   /* ask by directed route even where a LID is known */
 	const char *node_name_map; /* path; NULL: the default file if it exists */
 	enum source_walker walker;
+	const struct source_keys *keys; /* NULL: none; stay until the source is closed */
+	bool no_ext_info;		/* do not ask for the vendor's ExtendedPortInfo */
 };
 
 /*

@@ -41,6 +41,10 @@ struct cmd_options {
 	struct source_options source;
 	const char *from; /* a file to read instead of the fabric; NULL: the fabric */
 	enum report_format format;
+	const char *config;    /* -z; NULL: the default config of infiniband-diags */
+	const char *m_key;     /* -y: a file, or "prompt"; never a key */
+	const char *guid2mkey; /* OpenSM's file of keys */
+	bool timeout_given;
 	const char *output; /* NULL: standard output */
 	bool all;	    /* name each place of a group of findings */
 	struct scope_name scope[CMD_SCOPE_MAX]; /* the part of the fabric that it is about */
@@ -67,9 +71,16 @@ void cmd_defaults(struct cmd_options *options, struct ibqos_ctx *ctx);
 
 /* --- a run of a command (session.c) --- */
 
+/* What is read before a source is opened and stays until it is closed (keys.c). */
+struct cmd_secrets {
+	struct source_keys keys;
+	struct ibdiag_conf conf;
+};
+
 struct cmd_session {
 	struct ibqos_ctx *ctx;
 	const struct cmd_options *options;
+	struct cmd_secrets secrets;
 	struct source *source;
 	struct fabric *fabric;
 	struct scope scope; /* of session_scope(); ports NULL: the whole fabric */

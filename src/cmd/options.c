@@ -16,6 +16,7 @@ enum {
 	KEY_WALKER,
 	KEY_FABRIC,
 	KEY_FROM,
+	KEY_GUID2MKEY,
 	KEY_NODE,
 	KEY_SWITCH,
 	KEY_HOSTS,
@@ -37,6 +38,9 @@ static const struct argp_option fabric_options[] = {
 	{"directed-route", KEY_DIRECTED, NULL, 0, "ask by directed route even where a LID is known", 0},
 	{"node-name-map", KEY_NODE_NAME_MAP, "FILE", 0, "names of nodes, as for infiniband-diags", 0},
 	{"walker", KEY_WALKER, "WHO", 0, "who discovers: native (default) or libibnetdisc", 0},
+	{"m_key", 'y', "FILE", 0, "M_Key of the devices, from a file; 'prompt': asked for at the terminal", 0},
+	{"guid2mkey", KEY_GUID2MKEY, "FILE", 0, "M_Keys by port, as OpenSM keeps them", 0},
+	{"config", 'z', "FILE", 0, "config of infiniband-diags (default /etc/infiniband-diags/ibdiag.conf)", 0},
 	{"fabric", KEY_FABRIC, "LABEL", 0, "name of this fabric in all output", 0},
 	{0},
 };
@@ -83,6 +87,7 @@ static error_t parse_fabric(int key, char *arg, struct argp_state *state)
 {
 	struct cmd_options *o = state->input;
 	struct mad_limits *limits = &o->source.limits;
+	uint64_t number;
 
 	switch (key) {
 	case 'C':
@@ -93,6 +98,7 @@ static error_t parse_fabric(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 't':
 		limits->timeout_ms = (unsigned)cmd_number(state, "--timeout", arg, 1, 60000);
+		o->timeout_given = true;
 		return 0;
 	case KEY_RETRIES:
 		limits->retries = (unsigned)cmd_number(state, "--retries", arg, 0, 20);
@@ -119,6 +125,17 @@ static error_t parse_fabric(int key, char *arg, struct argp_state *state)
 			o->source.walker = SOURCE_WALK_LIBIBNETDISC;
 		else
 			argp_error(state, "--walker takes one of native, libibnetdisc, not '%s'", arg);
+		return 0;
+	case 'y':
+		if (text_to_u64(arg, UINT64_MAX, &number) != -EINVAL)
+			argp_error(state, "--m_key takes a file that holds the key, or 'prompt': on the command line anybody could read it");
+		o->m_key = arg;
+		return 0;
+	case KEY_GUID2MKEY:
+		o->guid2mkey = arg;
+		return 0;
+	case 'z':
+		o->config = arg;
 		return 0;
 	case KEY_FABRIC:
 		o->ctx->fabric = arg;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "cmd.h"
+#include "keys.h"
 
 #include "ibqos/snapshot.h"
 
@@ -80,11 +80,17 @@ void session_time(uint64_t seconds, char text[SESSION_TIME])
 
 bool session_discover(struct cmd_session *s)
 {
-	int error = s->source ? 0
-		    : s->options->from
-			    ? source_open_file(s->ctx, s->options->from, s->options->source.node_name_map, &s->source)
-			    : source_open_live(s->ctx, &s->options->source, &s->source);
-	uint64_t start = clock_ns();
+	struct source_options options;
+	uint64_t start;
+	int error = 0;
+
+	if (!s->source && !s->options->from && !cmd_secrets_read(s, &s->secrets, &options))
+		return false;
+	start = clock_ns();
+	if (!s->source)
+		error = s->options->from
+				? source_open_file(s->ctx, s->options->from, s->options->source.node_name_map, &s->source)
+				: source_open_live(s->ctx, &options, &s->source);
 
 	if (error == 0)
 		error = source_discover(s->source, &s->findings, &s->fabric);
@@ -194,6 +200,7 @@ enum ibqos_exit session_end(struct cmd_session *s)
 	scope_clear(&s->scope);
 	fabric_free(s->fabric);
 	source_close(s->source);
+	cmd_secrets_clear(&s->secrets);
 	return code;
 }
 

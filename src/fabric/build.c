@@ -229,6 +229,7 @@ void fabric_port_refresh(struct fabric *fabric, uint32_t port, const uint8_t *in
 	struct fabric_node *node = &fabric->nodes[p->node];
 
 	memcpy(p->info, info, MAD_SMP_DATA);
+	memset(p->info, 0, sizeof(uint64_t)); /* its M_Key, which is nobody's business here */
 	p->known = true;
 	if (node->type == FABRIC_SWITCH && p->number == 0)
 		node->lid = fabric_port_lid(p);

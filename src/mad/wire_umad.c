@@ -20,6 +20,7 @@
 #define HEADER_SIZE 24         /* IBA 13.4.2: the common MAD header */
 #define LID_UNICAST_END 0xc000 /* IBA 4.1.3: multicast LIDs begin here */
 #define SL_MAX 15
+#define MKEY_SIZE 8 /* PortInfo begins with it (IBA 14.2.5.6) */
 
 _Static_assert(MAD_ROUTE_HOPS + 1 == IB_SUBNET_PATH_HOPS_MAX, "a route is what libibmad takes");
 _Static_assert(MAD_SMP_DATA == IB_SMP_DATA_SIZE, "an SMP's data is what libibmad says");
@@ -34,6 +35,7 @@ struct wire_umad {
 	int sa_agent;     /* class 0x03 */
 	int perf_agent;   /* class 0x04 */
 	void *out, *in;   /* one packet each, with umad's header */
+	uint64_t mkey;    /* for addresses that have none; 0: none */
 };
 
 static struct wire_umad *to_umad(struct mad_wire *wire)
@@ -52,6 +54,7 @@ static int build_smp(struct wire_umad *w, const struct mad_request *request)
 		.trid = request->tid,
 		.dataoffs = IB_SMP_DATA_OFFS,
 		.datasz = IB_SMP_DATA_SIZE,
+		.mkey = to->mkey ? to->mkey : w->mkey,
 	};
 
 	if (!to->lid && to->route.hops > MAD_ROUTE_HOPS)
@@ -224,6 +227,8 @@ static bool decode(struct wire_umad *w, int length, struct mad_reply *reply)
 		memcpy(reply->data, mad + IB_SA_DATA_OFFS, (size_t)length - IB_SA_DATA_OFFS);
 	else
 		memcpy(reply->data, mad + IB_SMP_DATA_OFFS, IB_SMP_DATA_SIZE);
+	if (reply->mgmt_class == MAD_CLASS_SMP && reply->attribute == MAD_PORT_INFO)
+		memset(reply->data, 0, MKEY_SIZE);
 	return true;
 }
 
@@ -277,8 +282,10 @@ static void wire_close(struct mad_wire *wire)
 		umad_close_port(w->fd);
 	umad_free(w->out);
 	umad_free(w->in);
+	explicit_bzero(&w->mkey, sizeof(w->mkey));
 	free(w);
 }
+
 
 static const struct mad_wire_ops umad_ops = {
 	.send = wire_send,
@@ -286,6 +293,12 @@ static const struct mad_wire_ops umad_ops = {
 	.now = wire_now,
 	.close = wire_close,
 };
+
+void mad_wire_umad_key(struct mad_wire *wire, uint64_t mkey)
+{
+	if (wire->ops == &umad_ops)
+		to_umad(wire)->mkey = mkey;
+}
 
 /* umad_open_port() hides why the device file could not be opened in errno. */
 static int open_port(const struct mad_port_info *info)

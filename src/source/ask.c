@@ -2,6 +2,7 @@
 /* Queries about ports of a fabric put to the engine, which knows only addresses. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "live.h"
 
@@ -74,7 +75,7 @@ static void job_done(void *arg, uint32_t device, const struct mad_query *query,
 	ask->asker->answer(ask->asker->arg, &asked, answer);
 }
 
-int live_ask(struct mad_engine *engine, const struct fabric *fabric, bool directed,
+int live_ask(struct mad_engine *engine, const struct fabric *fabric, const struct source_keys *keys, bool directed,
 	     const struct source_asker *asker)
 {
 	struct ask ask = {.asker = asker, .lids = fabric->sm_lid != 0};
@@ -93,10 +94,14 @@ int live_ask(struct mad_engine *engine, const struct fabric *fabric, bool direct
 		live_ask_nothing(asker);
 		goto out;
 	}
-	for (uint32_t i = 0; i < asker->agent_count; i++)
+	for (uint32_t i = 0; i < asker->agent_count; i++) {
 		ask.by_smp[i] = fabric_agent_address(fabric, asker->agents[i], directed, &ask.addresses[i]);
+		ask.addresses[i].mkey = source_keys_of(keys, fabric->ports[asker->agents[i]].guid);
+	}
 	error = mad_engine_run(engine, &job);
 out:
+	if (ask.addresses) /* they hold keys */
+		explicit_bzero(ask.addresses, asker->agent_count * sizeof(*ask.addresses));
 	free(ask.addresses);
 	free(ask.by_smp);
 	return error;

@@ -67,7 +67,8 @@ static struct ibnd_fabric *find_fabric(struct live *live)
 		.max_smps = live->options.discover_window ? live->options.discover_window : limits->window,
 		.timeout_ms = limits->timeout_ms,
 		.retries = limits->retries ? limits->retries : 1,
-		.flags = IBND_CONFIG_MLX_EPI,
+		.flags = live->options.no_ext_info ? 0 : IBND_CONFIG_MLX_EPI,
+		.mkey = live->options.keys ? live->options.keys->any : 0,
 	};
 	struct ibnd_fabric *found;
 	sigset_t before;
@@ -88,6 +89,8 @@ static int open_engine(struct live *live)
 			  strerror(-error));
 		return error;
 	}
+	if (live->options.keys)
+		mad_wire_umad_key(wire, live->options.keys->any);
 	error = mad_engine_new(live->ctx, wire, &live->options.limits, &live->engine);
 	if (error != 0) {
 		wire->ops->close(wire);
@@ -116,7 +119,11 @@ static int walk_by_libibnetdisc(struct live *live, struct fabric **fabric)
 
 static int walk_ourselves(struct live *live, struct fabric **fabric)
 {
-	int error = walk(live->ctx, live->engine, fabric);
+	struct walk_bounds bounds = WALK_BOUNDS;
+	int error;
+
+	bounds.no_ext_info = live->options.no_ext_info;
+	error = walk_bounded(live->ctx, live->engine, &bounds, fabric);
 
 	sum_counts(live, &live->discovered);
 	return error;
@@ -164,7 +171,7 @@ static int live_ask_all(struct source *source, const struct fabric *fabric, cons
 		live_ask_nothing(asker);
 		return error;
 	}
-	error = live_ask(live->engine, fabric, directed, asker);
+	error = live_ask(live->engine, fabric, live->options.keys, directed, asker);
 	sum_counts(live, &live->asked);
 	return error;
 }

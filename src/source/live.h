@@ -26,7 +26,7 @@ int live_convert(const struct ibqos_ctx *ctx, const struct ibnd_fabric *found, s
 int live_name_nodes(struct fabric *fabric, const char *path, struct finding_list *findings);
 
 /* Runs an asker over an engine. */
-int live_ask(struct mad_engine *engine, const struct fabric *fabric, bool directed,
+int live_ask(struct mad_engine *engine, const struct fabric *fabric, const struct source_keys *keys, bool directed,
 	     const struct source_asker *asker);
 /* Puts questions to the SM's port; SA questions wait for sa_timeout_ms. */
 int live_ask_sm(struct mad_engine *engine, const struct fabric *fabric, unsigned sa_timeout_ms,

@@ -203,7 +203,7 @@ static void take_port_info(struct walk *w, struct way *way, unsigned number, con
 		way->next_port = 1;
 		way->end_port = node->ports + 1u;
 	}
-	if (walk_wants_ext(w->fabric, index))
+	if (!w->bounds->no_ext_info && walk_wants_ext(w->fabric, index))
 		way->ext[number / 64] |= UINT64_C(1) << number % 64;
 	if (leads_on(way, node, &w->fabric->ports[index]))
 		add_way(w, way, index);

@@ -21,6 +21,7 @@ int walk(const struct ibqos_ctx *ctx, struct mad_engine *engine, struct fabric *
  */
 struct walk_bounds {
 	uint32_t nodes, ports;
+	bool no_ext_info; /* the vendor's ExtendedPortInfo is asked of none */
 };
 #define WALK_BOUNDS ((struct walk_bounds){.nodes = 0xbfff, .ports = 2u << 20})
 int walk_bounded(const struct ibqos_ctx *ctx, struct mad_engine *engine, const struct walk_bounds *bounds,
