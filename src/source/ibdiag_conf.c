@@ -17,12 +17,17 @@ struct reading {
 	struct ibdiag_conf *conf;
 };
 
-/* A key in a line that is reported must not show: only the name is. */
+/* Only a name of letters shows: a key that stands where a name should is none's business. */
+static bool may_show(const char *name)
+{
+	return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-")] == '\0';
+}
+
 static void say(struct reading *r, const char *what, const char *why)
 {
 	struct finding *f = finding_at(finding_add(r->findings, FINDING_IBDIAG_CONF_BAD), r->path, r->line, 1);
 
-	if (what)
+	if (what && may_show(what))
 		finding_set(&f->what, "'%.*s'", WORD_MAX, what);
 	finding_set(&f->detail, "%s", why);
 }
