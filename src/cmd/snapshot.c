@@ -12,16 +12,19 @@
 
 struct snapshot_options {
 	struct cmd_options common;        /* first: children get the same pointer */
+	const char *map;                  /* of --redact */
 	const char *policy, *opensm_conf; /* to ask of the subnet manager what verify asks with it */
 	bool show;
 };
 
-enum { KEY_POLICY = 0x200, KEY_OPENSM_CONF, KEY_SHOW };
+enum { KEY_POLICY = 0x200, KEY_OPENSM_CONF, KEY_REDACT, KEY_SHOW };
 
 static const struct argp_option own_options[] = {
 	{"policy", KEY_POLICY, "POLICY", 0,
 	 "ask the subnet manager also what verify asks it with this policy", 0},
 	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "the same with this opensm.conf", 0},
+	{"redact", KEY_REDACT, "MAP", 0,
+	 "replace names and GUIDs; what stands for what is kept in MAP, for you alone", 0},
 	{"show", KEY_SHOW, NULL, 0, "tell what the file has, and write nothing", 0},
 	{0},
 };
@@ -40,12 +43,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_OPENSM_CONF:
 		o->opensm_conf = arg;
 		return 0;
+	case KEY_REDACT:
+		o->map = arg;
+		return 0;
 	case KEY_SHOW:
 		o->show = true;
 		return 0;
 	case ARGP_KEY_SUCCESS:
 		if (o->policy && o->opensm_conf)
 			argp_error(state, "--policy and --opensm-conf exclude each other");
+		if (o->common.from && (o->policy || o->opensm_conf))
+			argp_error(
+				state,
+				"--from reads a file: there is nobody to ask for --policy or --opensm-conf");
 		return 0;
 	default:
 		return cmd_argument(key, arg, state, &o->common, 1, "the file");
@@ -59,7 +69,7 @@ static const struct argp argp = {
 	.doc = "Asks every switch and adapter and the subnet manager for all that ibqos knows to ask for, and keeps the\n"
 	       "answers in FILE, which is replaced whole. Other commands look at it with --from FILE.\v"
 	       "Exit status: 0 all was answered, 3 something was not: the file then has what was.",
-	.children = cmd_fabric_children,
+	.children = cmd_source_children,
 };
 
 static void report_items(struct report *r, const struct snapshot *snapshot)
@@ -193,6 +203,52 @@ static void record(struct cmd_session *s, struct snapshot *snapshot, const struc
 	source_close(scratch.source);
 }
 
+/* Replaces names and GUIDs by those of the map, which grows first: without it nobody could tell what is what.
+ */
+static bool redact(struct cmd_session *s, struct snapshot *snapshot, const char *path)
+{
+	static const char head[] =
+		"# What stands for what in redacted snapshots. Keep it to yourself, and use it again:\n"
+		"# the same nodes then get the same names. With --node-name-map it turns them back.\n";
+	char *old = NULL, *more = NULL, *all = NULL;
+	size_t size = 0;
+	unsigned line = 0;
+	int error = file_read(path, &old, &size);
+
+	if (error == -ENOENT) {
+		old = strdup(head);
+		size = old ? strlen(old) : 0;
+		error = old ? 0 : -ENOMEM;
+	}
+	if (error == 0)
+		error = snapshot_redact(snapshot, old, size, &more, &line);
+	if (error == -EBADMSG) {
+		session_fail(s, "cannot read '%s': line %u is not of this map", path, line);
+	} else if (error == 0) {
+		if (asprintf(&all, "%s%s", old, more) < 0) {
+			all = NULL;
+			error = -ENOMEM;
+		} else {
+			error = file_replace(path, all, strlen(all), 0600);
+		}
+	}
+	if (error != 0 && error != -EBADMSG)
+		session_fail(s, "cannot redact by '%s': %s", path, strerror(-error));
+	free(old);
+	free(more);
+	free(all);
+	return error == 0;
+}
+
+/* Findings about it as it was taken, so with the real names; then the file. */
+static void finish(struct cmd_session *s, struct snapshot *snapshot, const struct snapshot_options *o)
+{
+	check_snapshot_cut(snapshot, &s->findings);
+	judge(s, snapshot);
+	if (!o->map || redact(s, snapshot, o->map))
+		write_file(s, snapshot);
+}
+
 static void take(struct cmd_session *s, const struct snapshot_options *o)
 {
 	struct source_sm_query *queries = NULL;
@@ -213,12 +269,38 @@ static void take(struct cmd_session *s, const struct snapshot_options *o)
 	} else if (error != 0) {
 		session_fail(s, "cannot take a snapshot: %s", strerror(-error));
 	} else {
-		check_snapshot_cut(snapshot, &s->findings);
-		judge(s, snapshot);
-		write_file(s, snapshot);
+		finish(s, snapshot, o);
 	}
 	snapshot_free(snapshot);
 	free(queries);
+}
+
+/* One that is in a file already, to be redacted. */
+static void take_file(struct cmd_session *s, const struct snapshot_options *o)
+{
+	const struct snapshot *stored;
+	struct snapshot *snapshot = NULL;
+	struct snapshot_fault fault;
+	uint8_t *data = NULL;
+	size_t size = 0;
+	int error;
+
+	if (!session_discover(s))
+		return;
+	stored = source_snapshot(s->source);
+	if (!stored) {
+		session_fail(s, "'%s' is no snapshot", o->common.from);
+		return;
+	}
+	error = snapshot_encode(stored, &data, &size);
+	if (error == 0)
+		error = snapshot_decode(data, size, &snapshot, &fault);
+	if (error == 0)
+		finish(s, snapshot, o);
+	else
+		session_fail(s, "cannot copy '%s': %s", o->common.from, strerror(-error));
+	snapshot_free(snapshot);
+	free(data);
 }
 
 /* A policy that cannot be used is told before the fabric is asked. */
@@ -262,10 +344,13 @@ enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (options.show)
 		options.common.from = options.common.argument[0];
+
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if (options.show)
 		show(&s);
+	else if (options.common.from)
+		take_file(&s, &options);
 	else if (!options.policy || policy_is_good(&s, options.policy))
 		take(&s, &options);
 	return session_end(&s);

@@ -45,11 +45,13 @@ static size_t slot_of(const struct snapshot_pool *pool, const uint8_t *bytes, si
 /* Keeps at least half of the hash table free. */
 static bool room_in_slots(struct snapshot_pool *pool)
 {
-	size_t count = pool->slot_count ? 2 * pool->slot_count : 1024;
+	size_t count = 1024;
 	uint32_t *slots;
 
 	if (pool->slots && pool->count < pool->slot_count / 2)
 		return true;
+	while (count / 2 <= pool->count)
+		count *= 2;
 	slots = calloc(count, sizeof(*slots));
 	if (!slots)
 		return false;
@@ -157,6 +159,8 @@ int snapshot_close(struct snapshot *snapshot)
 {
 	snapshot_pool_close(&snapshot->strings);
 	snapshot_pool_close(&snapshot->data);
+	free(snapshot->version);
+	free(snapshot->label);
 	snapshot->version = snapshot_get_text(snapshot, snapshot->meta->version);
 	snapshot->label = snapshot_get_text(snapshot, snapshot->meta->label);
 	return snapshot->version && snapshot->label ? 0 : -ENOMEM;

@@ -88,6 +88,9 @@ struct snapshot {
 /* Once all is there: what only building needs goes, and texts are made. 0 or -ENOMEM. */
 int snapshot_close(struct snapshot *snapshot);
 
+/* Puts the data pool into the order in which the tables name it; what none names goes. 0 or -ENOMEM. */
+int snapshot_order_data(struct snapshot *snapshot);
+
 /* Adds questions to the subnet manager with their answers. 0 or -ENOMEM. */
 int snapshot_keep_sm(struct snapshot *snapshot, const struct source_sm_query *queries, size_t count);
 

@@ -262,7 +262,11 @@ static int check_sm(const struct snapshot *s, struct snapshot_fault *fault)
 
 static int check_meta(const struct snapshot *s, struct snapshot_fault *fault)
 {
-	return s->meta_count == 1 ? 0 : snapshot_bad(fault, "%u rows, not one", s->meta_count);
+	if (s->meta_count != 1)
+		return snapshot_bad(fault, "%u rows, not one", s->meta_count);
+	if (s->meta->from_node != FABRIC_NONE && s->meta->from_port > snapshot_node_ports(s, s->meta->from_node))
+		return snapshot_bad(fault, "the port that looked, %u, is none of its node's", s->meta->from_port);
+	return 0;
 }
 
 static int check_all(struct reading *r)
@@ -306,6 +310,7 @@ int snapshot_decode(const void *data, size_t size, struct snapshot **snapshot, s
 		error = check_all(&r);
 	if (error == 0)
 		error = snapshot_close(r.snapshot);
+	r.snapshot->sm_room = (size_t)r.snapshot->sm_count + 1;
 	if (error != 0) {
 		snapshot_free(r.snapshot);
 		return error;

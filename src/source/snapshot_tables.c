@@ -372,5 +372,7 @@ int snapshot_pool_read(struct snapshot_pool *pool, size_t item_max, const uint8_
 	memcpy(pool->bytes, data + 4 + 2 * (size_t)count, sum);
 	pool->count = count;
 	pool->size = (uint32_t)sum;
+	pool->ends_room = count;
+	pool->bytes_room = sum + 1;
 	return 0;
 }

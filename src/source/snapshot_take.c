@@ -437,7 +437,7 @@ static int make_runs(struct taking *t)
  * The pool has its items in the order in which answers came, the file in the order in which its tables name
  * them: so the same answers give the same bytes.
  */
-static int order_data(struct snapshot *s)
+int snapshot_order_data(struct snapshot *s)
 {
 	struct snapshot_pool ordered = {0};
 	uint32_t *place = calloc((size_t)s->data.count + 1, sizeof(*place)); /* + 1; 0: none yet */
@@ -519,6 +519,8 @@ int snapshot_keep_sm(struct snapshot *s, const struct source_sm_query *sm, size_
 		memcpy(data, q->data, sizeof(data));
 		if (smp && q->attribute == MAD_SM_INFO && q->outcome == MAD_ANSWERED)
 			keep_act_count(s, data);
+		if (!smp && q->attribute == MAD_SA_PORT_INFO_RECORD)
+			memset(data + 4, 0, 8); /* the M_Key, behind the record's key of four bytes */
 		*row = (struct snapshot_sm){.mask = q->mask,
 					    .modifier = q->modifier,
 					    .attribute = q->attribute,
@@ -587,7 +589,7 @@ int snapshot_take(const struct ibqos_ctx *ctx, struct source *source, const stru
 		error = make_runs(&t);
 	}
 	if (error == 0)
-		error = order_data(t.snapshot);
+		error = snapshot_order_data(t.snapshot);
 	if (error == 0)
 		error = snapshot_close(t.snapshot);
 	if (error == 0) {

@@ -47,7 +47,8 @@ def join(head, parts):
         packed = b""
         if raw:
             text = ctypes.create_string_buffer(_zstd.ZSTD_compressBound(len(raw)))
-            packed = text.raw[:_zstd.ZSTD_compress(text, len(text), raw, len(raw), 3)]
+            size = _zstd.ZSTD_compress(text, len(text), raw, len(raw), 3)
+            packed = text.raw[:size]
         start = struct.pack("<4sII", tag.encode(), len(packed), len(raw))
         out += start + struct.pack("<I", zlib.crc32(start + packed)) + packed
     return out

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from kit import policy
-from tools import netgen, netgen_cases, netgen_fault
+from kit import policy, snapfile
+from tools import netgen_cases
 
 HEADER = 32
 CASES = {c.name: c for c in netgen_cases.CASES}
@@ -136,3 +136,109 @@ def test_a_snapshot_is_replaced_whole_or_not(up, ibqos):
         with open(path, "wb") as file:
             file.write(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1:])
         assert "cannot read" in ibqos("audit", "--from", path).ok(3).stderr
+
+
+def test_redacted(up):
+    """Nothing of names and GUIDs is left, findings are the same but for these, and the map turns them back."""
+    f, sm = up(leaves=2, spines=2, options={"qos": "TRUE"})
+    f.rules('node="gpu-003 mlx5_0" attr=PortInfo : set LinkWidthActive=1', "node=leaf-02 attr=SL2VL mod=0x102 : set SL3=2",
+            "node=spine-02 attr=0x19 : timeout")
+    file, real, path, names = policy.write(f, sm), f.path("real.snap"), f.path("a.snap"), f.path("names")
+    f.ibqos("snapshot", real, "--policy", file, "-t", "50").ok(3)
+    f.ibqos("snapshot", path, "--from", real, "--redact", names).ok(3)
+    snap = snapfile.read(path)
+    text = b"".join(snap["DATA"]) + b"".join(snap["STRS"])
+    for n in f.net.nodes.values():
+        assert n.desc.encode() not in text and not [g for g in (n.guid, n.sysimg) if g.to_bytes(8, "big") in text], n.desc
+    old = {n.guid for n in f.net.nodes.values()}
+    assert not old & {p["guid"] for p in snap["PORT"]} and snap["META"][0]["redacted"] == 1
+    for command in (("audit",), ("verify", file), ("snapshot", "--show")):
+        args = lambda p: (*command, p) if command[0] == "snapshot" else (*command, "--from", p)
+        was = f.ibqos(*args(real), "--format", "json").json["findings"]
+        now = f.ibqos(*args(path), "--format", "json").json["findings"]
+        back = f.ibqos(*args(path), "--node-name-map", names, "--format", "json").json["findings"]
+        plain = lambda found: [{k: v for k, v in x.items() if "guid" not in k} for x in found]
+        nameless = lambda found: [{k: v for k, v in x.items() if "guid" not in k and k not in ("node", "peer", "detail")} for x in found]
+        assert was and plain(was) == plain(back)
+        assert sorted(map(str, nameless(was))) == sorted(map(str, nameless(now)))
+        assert all(re.fullmatch(r"(adapter|switch)-\d+", x["node"]) for x in now if x["node"])
+    # again, by the same map: the same bytes, and the map does not grow
+    with open(path, "rb") as one, open(names, "rb") as of:
+        before, map_before = one.read(), of.read()
+    f.ibqos("snapshot", path, "--from", real, "--redact", names).ok(3)
+    with open(path, "rb") as one, open(names, "rb") as of:
+        assert (one.read(), of.read()) == (before, map_before)
+    assert os.stat(names).st_mode & 0o777 == 0o600
+    with open(names, "a", encoding="ascii") as of:
+        of.write("#= 0x1 0x2\n")
+    assert f"line {len(map_before.splitlines()) + 1}" in f.ibqos("snapshot", path, "--from", real, "--redact", names).ok(3).stderr
+
+
+def test_the_format_is_as_documented(up):
+    """Read by a reader that knows the document alone, it has what infiniband-diags see."""
+    f, sm = up(leaves=2, spines=1, options={"qos": "TRUE"})
+    path = f.path("a.snap")
+    f.ibqos("snapshot", path, "--fabric", "here").ok(0)
+    snap = snapfile.read(path)
+    assert snap["STRS"][snap["META"][0]["label"]] == b"here"
+    names = [snap["STRS"][n["name"]].decode() for n in snap["NODE"]]
+    guids = [int.from_bytes(snap["DATA"][n["node_info"]][12:20], "big") for n in snap["NODE"]]
+    assert dict(zip(guids, names)) == {n.guid: n.desc for n in f.net.nodes.values()}
+    first, at = {}, 0
+    for n, guid in zip(snap["NODE"], guids):
+        first[guid] = at
+        at += snap["DATA"][n["node_info"]][3] + 1
+    said, leaf = snapfile.answers(snap), f.net.nodes["leaf-02"]
+    for port in leaf.cables:
+        outcome, data = said[first[leaf.guid] + port, 0, 0x17, 2 << 8 | port]
+        table = [x for b in data.ljust(8, b"\0") for x in (b >> 4, b & 15)]
+        shown = f.tool("smpquery", "-G", "sl2vl", f"0x{leaf.guid:x}", str(port)).ok().stdout
+        row = re.search(rf"in\s+2, out\s+{port}:\s*\|([\s\d|]+)", shown)
+        assert outcome == 0 and [int(x) for x in row[1].split("|") if x.strip()] == table, shown
+
+
+def test_written_by_others(up, ibqos):
+    """A later minor version's further columns and sections are passed over; what contradicts itself is refused by its row."""
+    f, sm = up(leaves=2, spines=1, options={"qos": "TRUE"})
+    path, other = f.path("a.snap"), f.path("b.snap")
+    f.ibqos("snapshot", path).ok(0)
+    snap = snapfile.read(path)
+    snapfile.write(other, snap)
+    same_findings = lambda: ibqos("audit", "--from", other, "--format", "json").ok(0).json["links"]["looked_at"]
+    links = same_findings()
+    with open(path, "rb") as file:
+        parts = snapfile.sections(file.read())
+    later = [(t, r) for t, r in parts if t not in ("NODE", "END.")]
+    columns = snapfile.TABLES["NODE"] + (("colour", 2),)
+    later += [("NODE", snapfile.untable([dict(n, colour=7) for n in snap["NODE"]], columns)), ("more", b"anything"), ("END.", b"")]
+    with open(other, "wb") as file:
+        file.write(snapfile.join(snap["head"], later))
+    assert same_findings() == links
+
+    def refused(message, tag, row, **change):
+        bad = dict(snap, **{tag: [dict(r) for r in snap[tag]]})
+        bad[tag][row].update(change)
+        snapfile.write(other, bad)
+        r = ibqos("audit", "--from", other).ok(3)
+        assert re.search(rf"section {tag} at byte \d+: .*{message}", r.stderr), r
+    links_at = [i for i, p in enumerate(snap["PORT"]) if p["peer"] != snapfile.NONE]
+    refused("row 0: node_info is 99999", "NODE", 0, node_info=99999)
+    refused("row 1: GUIDs are not in order", "NODE", 1, node_info=snap["NODE"][0]["node_info"])
+    refused("row 0: node type 0", "NODE", 0, node_info=0)
+    refused("has another", "PORT", links_at[0], peer=links_at[1])
+    refused("port 0 with a peer", "PORT", 0, peer=0)
+    refused("outcome is 4", "ANSW", 3, outcome=4)
+    refused("row 2: count is 0", "ANSW", 2, count=0)
+    refused("row 4: not behind row 3", "ANSW", 4, **snap["ANSW"][2])
+    refused("beyond 32 bits", "ANSW", 5, count=0xffffffff, step=0xffffffff)
+    refused("from_node is 77", "META", 0, from_node=77)
+    refused("none of its node's", "META", 0, from_port=200)
+    for tag in ("more", "MORE"):
+        with open(other, "wb") as file:
+            file.write(snapfile.join(snap["head"], [(tag, b"x")] + parts))
+        r = ibqos("audit", "--from", other).ok(0, 3)
+        assert (r.returncode == 0) == (tag == "more") and ("does not know" in r.stderr) == (tag == "MORE")
+    for parts_, message in ((parts[1:], "STRS is missing"), (parts[:2] + parts[1:], "a second"), (parts[:-1], "ends before")):
+        with open(other, "wb") as file:
+            file.write(snapfile.join(snap["head"], parts_))
+        assert message in ibqos("audit", "--from", other).ok(3).stderr
