@@ -282,12 +282,30 @@ static bool joins(struct run *run, uint32_t device)
 	return true;
 }
 
+/*
+ * Whether a MAD is still in its short time that would make another round needed: one to a device not heard yet,
+ * which may be silent as well, and in a job that grows any, since its answer may lead to such devices.
+ */
+static bool awaits(const struct run *run)
+{
+	const struct slots *slots = &run->engine->slots;
+	uint32_t index = slots_first(slots, SLOTS_WAITING);
+
+	for (; index != SLOT_NONE; index = slots_after(slots, index)) {
+		const struct slot *slot = &slots->slot[index];
+
+		if (!slot->settled && (run->job->grows || !run->ring.device[slot->device].heard_ns))
+			return true;
+	}
+	return false;
+}
+
 bool run_late_round(struct run *run)
 {
 	struct slots *slots = &run->engine->slots;
 	uint32_t index, next, i;
 
-	if (run->late)
+	if (run->late || awaits(run))
 		return false;
 	for (index = slots_first(slots, SLOTS_LISTENING); index != SLOT_NONE; index = next) {
 		struct slot *slot = &slots->slot[index];

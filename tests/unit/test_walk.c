@@ -299,6 +299,45 @@ static void one_port_info_missing(void **state)
 	fabric_free(f);
 }
 
+static bool dead_adapters(void *arg, const struct mad_request *request, unsigned node, unsigned arrival,
+			  struct mad_reply *reply)
+{
+	(void)arg;
+	(void)request;
+	(void)arrival;
+	(void)reply;
+	return node == net.from_node || net.node[node].type == FABRIC_SWITCH;
+}
+
+/* Leaves one behind the other, each with dead adapters: those met last wait in the same round as the first. */
+static void dead_nodes_cost_one_round(void **state)
+{
+	unsigned leaf, before = 0, dead = 0;
+	struct fabric *f;
+
+	(void)state;
+	script_fabric_node(&net, FABRIC_CA, 0x900, 1);
+	net.from_port = 1;
+	for (unsigned i = 0; i < 5; i++) {
+		leaf = script_fabric_node(&net, FABRIC_SWITCH, 0x500 + i, 16);
+		script_fabric_cable(&net, before, i == 0 ? 1 : 16, leaf, 15);
+		before = leaf;
+		for (unsigned p = 1; p <= 10; p++, dead++)
+			script_fabric_cable(&net, leaf, p, script_fabric_node(&net, FABRIC_CA, 0x2000 + 16 * dead, 1), 1);
+	}
+	net.meddle = dead_adapters;
+	for (limits.window = 2; limits.window <= 64; limits.window *= 2) {
+		limits.device_window = 2;
+		f = find();
+		assert_int_equal(f->node_count, 6);
+		assert_int_equal(gaps_of(f, FABRIC_GAP_NO_PEER), dead);
+		assert_int_equal(counts.rounds, 1);
+		assert_int_equal(counts.ended[MAD_TIMED_OUT], dead);
+		assert_int_equal(counts.retried, dead * limits.retries);
+		fabric_free(f);
+	}
+}
+
 /* --- FDR10 --- */
 
 /* An adapter and a switch at what looks like QDR; what the switch says of ExtendedPortInfo is `mute`'s. */
@@ -782,6 +821,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_dead_switch_is_a_gap_at_each_cable, setup, teardown),
 		cmocka_unit_test_setup_teardown(nodes_that_answer_node_info_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_port_info_missing, setup, teardown),
+		cmocka_unit_test_setup_teardown(dead_nodes_cost_one_round, setup, teardown),
 		cmocka_unit_test_setup_teardown(fdr10_is_asked_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_lost_answer_is_not_qdr, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_device_without_it_runs_qdr, setup, teardown),
