@@ -16,6 +16,9 @@ struct apply_options {
 	bool allow_incomplete; /* go on although part of the fabric does not answer */
 	bool include_pending;  /* go on although the reload brings edits of others into force */
 	bool force_flavour;    /* go on although the OpenSM is not one that ibqos is tested with */
+	unsigned confirm_within_s; /* undo it unless it is confirmed within this time, from before the first file is touched; 0: no */
+	const char *const *undo_command; /* what a timer runs then, up to NULL: "--unconfirmed" and the ID come behind it */
+	bool unconfirmed;	   /* (apply_undo) this is that timer: only a change that still waits is undone */
 	bool (*progress)(void *arg, const char *step, const struct verify_result *result); /* may be NULL; false: stop */
 	void *progress_arg;
 	void (*surveyed)(void *arg, const struct apply_preflight *preflight); /* before a file is touched, or it is refused; may be NULL */
@@ -37,6 +40,7 @@ enum apply_outcome {
 	APPLY_NOT_INSTALLED,   /* a file could not be written; the old ones are in place */
 	APPLY_ROLLED_BACK,     /* the old files are in place again and OpenSM was told */
 	APPLY_NOT_ROLLED_BACK, /* it should have been rolled back, but that failed */
+	APPLY_KEPT,	       /* (unconfirmed) it was confirmed, or undone, before: nothing was touched */
 };
 const char *apply_outcome_text(enum apply_outcome outcome); /* "rolled back", ... */
 
@@ -47,6 +51,7 @@ struct apply_result {
 	unsigned reloads;	 /* SIGHUPs sent */
 	unsigned steps, step;	 /* tables that the ports go through, the new ones included, and which was reached, from 1 */
 	char *history;		 /* folder with the old files; NULL if not made */
+	char *confirm_id;	 /* if it waits to be confirmed: apply_confirm() */
 	struct apply_preflight preflight;
 	double seconds;		 /* from the first reload until the last port read right */
 	bool measured, back_measured;
@@ -71,5 +76,12 @@ int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric 
  */
 int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric, const char *folder,
 	       const struct apply_options *options, struct finding_list *findings, struct apply_result *result);
+
+/*
+ * Confirms a change that waits for it, so that its timer does nothing, and ends the timer. `id`: the name of its
+ * history folder; NULL: the newest change in force. What stands against it is a finding: too late, none waits, it was
+ * cut short. *confirmed (malloc'ed) is the ID where it is confirmed now or was before, else NULL. 0 or -ENOMEM.
+ */
+int apply_confirm(const struct ibqos_ctx *ctx, const char *id, struct finding_list *findings, char **confirmed);
 
 #endif

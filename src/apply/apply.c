@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The steps of an apply, in order; and an undo, which is just its way back. */
+/* The steps of an apply, in order. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -21,6 +21,7 @@ static const char *const outcome_texts[] = {
 	[APPLY_NOT_INSTALLED] = "failed, the old files are in place",
 	[APPLY_ROLLED_BACK] = "rolled back",
 	[APPLY_NOT_ROLLED_BACK] = "failed, and not rolled back",
+	[APPLY_KEPT] = "nothing to do: it was confirmed or undone before",
 };
 
 const char *apply_outcome_text(enum apply_outcome outcome)
@@ -31,6 +32,7 @@ const char *apply_outcome_text(enum apply_outcome outcome)
 void apply_result_clear(struct apply_result *result)
 {
 	free(result->history);
+	free(result->confirm_id);
 	apply_preflight_clear(&result->preflight);
 	*result = (struct apply_result){0};
 }
@@ -137,6 +139,11 @@ static bool back_up(struct transaction *t, const struct policy *policy, const st
 
 	note(t, APPLY_BACKUP, "keeping the old files");
 	error = history_begin(t, policy, plan, &t->result->history);
+	if (error == 0 && !confirm_arm(t)) {
+		note(t, APPLY_DONE, DONE_NOT_INSTALLED);
+		t->result->outcome = APPLY_REFUSED;
+		return false;
+	}
 	if (error == 0)
 		error = history_note(t->result->history, APPLY_INSTALL, "writing OpenSM's files");
 	if (error != 0) {
@@ -264,7 +271,7 @@ static void say_journal(struct transaction *t)
 	finding_set(&f->got, "%s", strerror(-t->journal_error));
 }
 
-static void transaction_end(struct transaction *t)
+void transaction_end(struct transaction *t)
 {
 	say_journal(t);
 	presence_free(t->presence);
@@ -317,6 +324,14 @@ static void close_unfinished(struct transaction *t, const struct history *h)
 		t->journal_error = error;
 }
 
+/* Nothing is left that could be undone. */
+static void forget_confirm(struct transaction *t)
+{
+	confirm_disarm(t->result->history);
+	free(t->result->confirm_id);
+	t->result->confirm_id = NULL;
+}
+
 /* Preflight has let it through. */
 static int carry_out(struct transaction *t, const struct policy *policy, const struct plan *plan,
 		     const struct history *unfinished)
@@ -338,6 +353,9 @@ static int carry_out(struct transaction *t, const struct policy *policy, const s
 		close_unfinished(t, unfinished);
 		if (install(t) == 0)
 			change(t, plan);
+		if (t->result->confirm_id && t->result->outcome != APPLY_APPLIED && t->result->outcome != APPLY_LAGGING &&
+		    t->result->outcome != APPLY_NOT_ROLLED_BACK)
+			forget_confirm(t);
 	}
 	steps_clear(&t->steps);
 	return error;
@@ -369,52 +387,11 @@ int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric 
 	if (error == 0 && lock_files(&t)) {
 		if (history_unfinished(ctx, &unfinished) == 0)
 			take_up_unfinished(&t, &unfinished);
-		if (preflight(&t))
+		if (none_waits(&t) && preflight(&t))
 			error = carry_out(&t, policy, plan, &unfinished);
 	}
 	transaction_end(&t);
 	history_clear(&unfinished);
 	free(probes);
-	return error;
-}
-
-int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric, const char *folder,
-	       const struct apply_options *options, struct finding_list *findings, struct apply_result *result)
-{
-	struct transaction t = {.ctx = ctx, .source = source, .fabric = fabric, .options = options,
-				.findings = findings, .result = result, .undo = true, .sm = {.pidfd = -1}, .lock = -1};
-	struct history h;
-	char *made = NULL;
-	int error = history_read(ctx, folder, &h);
-
-	*result = (struct apply_result){0};
-	if (error != 0) {
-		struct finding *f = finding_add(findings, FINDING_APPLY_NO_HISTORY);
-
-		finding_at(f, h.folder ? h.folder : ctx->state_dir, 0, 0);
-		finding_set(&f->got, "%s", strerror(-error));
-		history_clear(&h);
-		return error == -ENOMEM ? error : 0;
-	}
-	t.conf = (struct change_file){.path = h.conf_path, .old = h.conf_old, .new = h.conf_new};
-	t.rules = (struct change_file){.path = h.rules_path, .old = h.rules_old, .new = h.rules_new};
-	t.steps = h.steps;
-	t.log_path = h.log_path;
-	/* An apply that was killed may have written any of its files; others are refused by preflight. */
-	error = presence_new(fabric, &t.presence);
-	if (error == 0 && lock_files(&t)) {
-		history_find_conf(&h, &t.conf.now, &made);
-		history_find_rules(&h, &t.rules.now);
-		if (preflight(&t)) {
-			result->history = strdup(h.folder); /* its journal goes on */
-			if (result->history)
-				roll_back(&t);
-			else
-				error = -ENOMEM;
-		}
-	}
-	transaction_end(&t);
-	free(made);
-	history_clear(&h);
 	return error;
 }

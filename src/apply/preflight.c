@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -100,6 +101,10 @@ bool lock_files(struct transaction *t)
 	if (error == 0) {
 		t->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		error = t->lock < 0 ? -errno : flock(t->lock, LOCK_EX | LOCK_NB) != 0 ? -errno : 0;
+	}
+	for (unsigned waited = 0; error == -EWOULDBLOCK && waited < t->lock_wait_s && !ctx_stopped(t->ctx); waited++) {
+		poll(NULL, 0, 1000);
+		error = flock(t->lock, LOCK_EX | LOCK_NB) != 0 ? -errno : 0;
 	}
 	if (error == 0) { /* what a killed run left goes, now that no other one can be writing */
 		file_remove_leftovers(t->conf.path, 0);

@@ -43,11 +43,17 @@ struct transaction {
 	const char *log_path; /* NULL: what the instance says */
 	struct opensm_instance sm;
 	int lock; /* descriptor of the locked folder, -1 */
+	unsigned lock_wait_s; /* for another one to end */
 	struct opensm_log_events events; /* of the log since the last reload began */
 	struct presence *presence; /* which ports were up at first */
 	uint64_t began_ns; /* the first reload; 0: none yet */
 	int journal_error; /* the first -errno of a line that is missing in the journal */
 };
+
+/* --- apply.c --- */
+
+/* Tells of a journal that is not whole, unlocks, and frees what a transaction owns. */
+void transaction_end(struct transaction *t);
 
 /* --- preflight.c --- */
 
@@ -146,6 +152,21 @@ int conf_with_qos(const struct text *conf, const char *qos, char **text, size_t 
 
 /* The newest change of this opensm.conf that wrote files, also one that was undone. -ENOENT: there is none. */
 int history_last(const struct ibqos_ctx *ctx, const char *conf_path, struct history *history);
+
+/* --- confirm.c --- */
+
+/* The path of a change's folder by its ID; NULL: no ID, or out of memory. The caller frees it. */
+char *history_by_id(const struct ibqos_ctx *ctx, const char *id);
+/* Sets the timer of a change and notes it; false, with a finding: there is none. */
+bool confirm_arm(struct transaction *t);
+/* Ends the timer of a change, where there is one; that it fires all the same does no harm. */
+void confirm_disarm(const char *folder);
+/* False, with a finding, if the newest change waits to be confirmed. */
+bool none_waits(struct transaction *t);
+/*
+ * Of the timer, with the files locked: whether a change that is read anew still waits. KEPT it is then by t's outcome.
+ */
+bool still_waits(struct transaction *t, struct history *history);
 
 /* --- converge.c --- */
 

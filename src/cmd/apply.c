@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* ibqos apply: installs a policy, reloads OpenSM, waits until every port reads back right, else rolls back. */
-#include "apply_report.h"
+#include "confirm.h"
 #include "policy_plan.h"
 
 struct apply_command {
@@ -9,7 +9,7 @@ struct apply_command {
 	unsigned plan_flags;
 };
 
-enum { KEY_ALLOW_DROP = 0x200, KEY_ALLOW_BOUNCE, KEY_MAX_LAG, KEY_INCLUDE_PENDING, KEY_FORCE_FLAVOUR };
+enum { KEY_ALLOW_DROP = 0x200, KEY_ALLOW_BOUNCE, KEY_MAX_LAG, KEY_INCLUDE_PENDING, KEY_FORCE_FLAVOUR, KEY_CONFIRM_WITHIN };
 
 static const struct argp_option own_options[] = {
 	APPLY_OPTIONS,
@@ -20,6 +20,8 @@ static const struct argp_option own_options[] = {
 	 "accept a max_op_vls in OpenSM's config that takes links of adapters down and up", 0},
 	{"include-pending", KEY_INCLUDE_PENDING, NULL, 0,
 	 "go on although the reload brings edits of others into force", 0},
+	{"confirm-within", KEY_CONFIRM_WITHIN, "TIME", 0,
+	 "undo it again, by a systemd timer, unless `ibqos confirm` comes within TIME (10m)", 0},
 	{"force-flavour", KEY_FORCE_FLAVOUR, NULL, 0, "go on although OpenSM is not one that ibqos is tested with", 0},
 	{0},
 };
@@ -47,6 +49,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FORCE_FLAVOUR:
 		o->apply.force_flavour = true;
 		return 0;
+	case KEY_CONFIRM_WITHIN:
+		o->apply.confirm_within_s = (unsigned)cmd_duration(state, "--confirm-within", arg, 1, 7 * 86400);
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		if (o->apply.confirm_within_s != 0 && o->apply.confirm_within_s <= o->apply.deadline_s)
+			argp_error(state, "--confirm-within must be longer than --deadline, %u s, which it includes",
+				   o->apply.deadline_s);
+		return 0;
 	default:
 		if (cmd_apply_option(key, arg, state, o->common.ctx, &o->apply) == 0)
 			return 0;
@@ -69,6 +79,7 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 {
 	struct apply_command options = {0};
 	struct apply_result result = {0};
+	struct undo_command undo = {0};
 	struct cmd_session s;
 	struct cmd_plan p;
 	int error;
@@ -80,12 +91,16 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 		return IBQOS_EXIT_UNKNOWN;
 	if (cmd_compile(&s, options.common.argument[0], options.plan_flags, &p)) {
 		cmd_apply_begin(&options.apply, &s);
-		error = apply_run(ctx, s.source, s.fabric, p.policy, p.plan, &options.apply, &s.findings, &result);
+		error = cmd_undo_command(&options.common, &options.apply, &undo);
+		options.apply.undo_command = (const char *const *)undo.argv;
+		if (error == 0)
+			error = apply_run(ctx, s.source, s.fabric, p.policy, p.plan, &options.apply, &s.findings, &result);
 		if (result.outcome != APPLY_REFUSED)
 			cmd_report_classes(s.report, p.plan);
 		cmd_apply_end(&s, &result, error);
 	}
 	apply_result_clear(&result);
+	cmd_undo_command_clear(&undo);
 	cmd_plan_clear(&p);
 	return session_end(&s);
 }

@@ -89,6 +89,8 @@ void cmd_apply_end(struct cmd_session *s, const struct apply_result *result, int
 	}
 	if (result->outcome == APPLY_APPLIED)
 		report_real(r, "seconds", "until the last port read right", result->seconds, 1, "s");
+	if (result->confirm_id)
+		report_string(r, "confirm", "to be confirmed, or it is undone: ibqos confirm", result->confirm_id);
 	if (result->history)
 		report_string(r, "history", "files before and after", result->history);
 	report_section_end(r);

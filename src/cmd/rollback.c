@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* ibqos rollback: undoes an apply: the old files, and the old tables on every port. */
-#include "apply_report.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "confirm.h"
 
 struct rollback_command {
 	struct cmd_options common; /* first: children get the same pointer */
 	struct apply_options apply;
-	const char *to;
+	const char *to, *unconfirmed;
 };
 
-enum { KEY_TO = 0x200 };
+enum { KEY_TO = 0x200, KEY_UNCONFIRMED };
 
 static const struct argp_option own_options[] = {
 	APPLY_OPTIONS,
 	{"to", KEY_TO, "FOLDER", 0, "undo the apply of this history folder (default: the newest)", 0},
+	{"unconfirmed", KEY_UNCONFIRMED, "ID", 0,
+	 "what the timer of `ibqos apply --confirm-within` runs: undo this change if it still waits to be confirmed", 0},
 	{0},
 };
 
@@ -26,6 +31,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_TO:
 		o->to = arg;
+		return 0;
+	case KEY_UNCONFIRMED:
+		if (!*arg || *arg == '.' || strchr(arg, '/'))
+			argp_error(state, "--unconfirmed takes the name of a history folder, not '%s'", arg);
+		o->unconfirmed = arg;
+		o->apply.unconfirmed = true;
 		return 0;
 	default:
 		if (cmd_apply_option(key, arg, state, o->common.ctx, &o->apply) == 0)
@@ -44,10 +55,23 @@ static const struct argp argp = {
 	.children = cmd_fabric_children,
 };
 
+/* The folder of a change's ID; NULL, told: out of memory. The caller frees it. */
+static char *folder_of(struct cmd_session *s, const char *id)
+{
+	char *folder = NULL;
+
+	if (asprintf(&folder, "%s/history/%s", s->ctx->state_dir, id) < 0) {
+		session_fail(s, "out of memory");
+		return NULL;
+	}
+	return folder;
+}
+
 enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv)
 {
 	struct rollback_command options = {0};
 	struct apply_result result = {0};
+	char *folder = NULL;
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
@@ -56,9 +80,16 @@ enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv)
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	cmd_apply_begin(&options.apply, &s);
-	if (session_discover(&s))
+	if (options.unconfirmed)
+		options.to = folder = folder_of(&s, options.unconfirmed);
+	if ((!options.unconfirmed || folder) && session_discover(&s))
 		cmd_apply_end(&s, &result,
 			      apply_undo(ctx, s.source, s.fabric, options.to, &options.apply, &s.findings, &result));
+	if (options.unconfirmed)
+		cmd_log_unconfirmed(ctx, options.unconfirmed, &result, &s.findings);
+	if (options.unconfirmed && result.outcome == APPLY_REFUSED)
+		s.least = IBQOS_EXIT_CRITICAL; /* also where nothing could be looked at: it is not undone */
 	apply_result_clear(&result);
+	free(folder);
 	return session_end(&s);
 }

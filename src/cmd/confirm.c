@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* ibqos confirm: keeps a change that would be undone else; and what apply and rollback need for such. */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "confirm.h"
+
+struct confirm_command {
+	struct cmd_options common; /* first: children get the same pointer */
+};
+
+enum { KEY_STATE_DIR = 0x200 };
+
+static const struct argp_option own_options[] = {
+	{"state-dir", KEY_STATE_DIR, "DIR", 0, "where history is kept (default " IBQOS_STATE_DIR ")", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct confirm_command *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		cmd_hand_down(state, &o->common);
+		return 0;
+	case KEY_STATE_DIR:
+		o->common.ctx->state_dir = arg;
+		return 0;
+	case ARGP_KEY_END:
+		return 0;
+	default:
+		return cmd_argument(key, arg, state, &o->common, 1, "");
+	}
+}
+
+static const struct argp argp = {
+	.options = own_options,
+	.parser = parse,
+	.args_doc = "[ID]",
+	.doc = "Keeps a change that `ibqos apply --confirm-within` has made: its timer then undoes nothing. ID is what apply "
+	       "printed, the name of the history folder; without it the newest change in force is meant. Asks no device.\v"
+	       "Exit status: 0 confirmed, now or before, 2 too late, 3 none waits, or another ibqos is at work.",
+	.children = cmd_output_children,
+};
+
+enum ibqos_exit cmd_confirm(struct ibqos_ctx *ctx, int argc, char **argv)
+{
+	struct confirm_command options = {0};
+	char *confirmed = NULL;
+	struct cmd_session s;
+	int error;
+
+	cmd_defaults(&options.common, ctx);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	if (!session_begin(&s, ctx, &options.common))
+		return IBQOS_EXIT_UNKNOWN;
+	error = apply_confirm(ctx, options.common.argument[0], &s.findings, &confirmed);
+	if (error != 0)
+		session_fail(&s, "cannot confirm: %s", strerror(-error));
+	report_section(s.report, "confirm", "confirm");
+	report_bool(s.report, "confirmed", "confirmed", confirmed != NULL);
+	report_string(s.report, "id", "change", confirmed);
+	report_section_end(s.report);
+	free(confirmed);
+	return session_end(&s);
+}
+
+/* --- for apply --- */
+
+uint64_t cmd_duration(struct argp_state *state, const char *option, const char *text, uint64_t low, uint64_t high)
+{
+	static const struct {
+		char unit;
+		unsigned seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+	size_t length = strlen(text);
+	char number[32] = "";
+	uint64_t value = 0, factor = 1;
+
+	for (size_t i = 0; length > 0 && i < sizeof(units) / sizeof(units[0]); i++) {
+		if (text[length - 1] == units[i].unit) {
+			factor = units[i].seconds;
+			length--;
+			break;
+		}
+	}
+	if (length < sizeof(number))
+		memcpy(number, text, length);
+	if (text_to_u64(number, UINT32_MAX, &value) != 0 || value * factor < low || value * factor > high)
+		argp_error(state, "%s takes a time from %ju s to %ju s, as 90s, 10m or 1h, not '%s'", option, (uintmax_t)low,
+			   (uintmax_t)high, text);
+	return value * factor;
+}
+
+static char *keep(struct undo_command *c, char *text)
+{
+	c->argv[c->count] = text;
+	if (text)
+		c->count++;
+	else
+		c->lost = true;
+	return text;
+}
+
+__attribute__((format(printf, 2, 3))) static void add(struct undo_command *c, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	keep(c, text);
+}
+
+/* Nothing of it may depend on where and by whom the timer is run. */
+int cmd_undo_command(const struct cmd_options *options, const struct apply_options *apply, struct undo_command *c)
+{
+	const struct mad_limits *limits = &options->source.limits;
+	char self[PATH_MAX], cwd[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	*c = (struct undo_command){0};
+	if (length < 0 || !getcwd(cwd, sizeof(cwd)))
+		return -errno;
+	self[length] = '\0';
+	add(c, "%s", self);
+	add(c, "rollback");
+	add(c, "--state-dir=%s%s%s", *options->ctx->state_dir == '/' ? "" : cwd, *options->ctx->state_dir == '/' ? "" : "/",
+	    options->ctx->state_dir);
+	add(c, "--deadline=%u", apply->deadline_s);
+	add(c, "--allow-incomplete"); /* what does not answer is no reason to leave it as it is */
+	add(c, "--timeout=%u", limits->timeout_ms);
+	add(c, "--retries=%u", limits->retries);
+	add(c, "--mad-rate=%u", limits->rate);
+	if (options->source.device)
+		add(c, "--Ca=%s", options->source.device);
+	if (options->source.port != 0)
+		add(c, "--Port=%d", options->source.port);
+	if (*options->ctx->fabric)
+		add(c, "--fabric=%s", options->ctx->fabric);
+	return c->lost ? -ENOMEM : 0;
+}
+
+void cmd_undo_command_clear(struct undo_command *c)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		free(c->argv[i]);
+	*c = (struct undo_command){0};
+}
+
+/* --- for the timer's rollback --- */
+
+void cmd_log_unconfirmed(const struct ibqos_ctx *ctx, const char *id, const struct apply_result *result,
+			 const struct finding_list *findings)
+{
+	bool alarm = result->outcome != APPLY_ROLLED_BACK && result->outcome != APPLY_KEPT;
+	const char *why = "";
+
+	for (size_t i = 0; i < findings->count; i++)
+		if (findings->items[i].code == FINDING_APPLY_NOT_UNDONE && findings->items[i].got)
+			why = findings->items[i].got;
+	openlog("ibqos", LOG_PID | (ctx->verbosity >= 0 ? LOG_PERROR : 0), LOG_DAEMON);
+	if (alarm)
+		syslog(LOG_CRIT, "change %s was not confirmed and is NOT undone: %s%s%s", id,
+		       apply_outcome_text(result->outcome), *why ? ": " : "", why);
+	else
+		syslog(LOG_NOTICE, "change %s: %s", id, apply_outcome_text(result->outcome));
+	closelog();
+}
