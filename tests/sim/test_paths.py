@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """trace and verify --paths on real OpenSM's routes: by ibtracert, by brute force pair by pair, by planted faults, by
 routing engines that loop. IBQOS_CASES (a factor) as for the unit tests: 20 gives 1,000 traced pairs."""
+import json
 import os
 import random
+import re
 
 import pytest
 
-from kit import policy, routes
+from kit import policy, routes, run
 from tools import netgen
 from tools.netgen_director import director
 from tools.netgen_grid import dragonfly, ring, torus
@@ -105,6 +107,34 @@ def test_trace_shows_vl_share_and_slow_links(up):
     assert r["hops_there"][1]["gbps"] == 25
     for args in (("--class", "training"), ("--class", "x", "--policy", p), ("--sl", "16")):
         f.ibqos("trace", *args, "gpu-001", "gpu-004").ok(3)
+
+
+def golden(name, text):
+    """Compares with tests/golden/paths/NAME; IBQOS_GOLDEN_UPDATE=1 writes it."""
+    path = os.path.join(run.TOP, "tests", "golden", "paths", name)
+    text = re.sub(r'"ibqos":"[^"]*"', '"ibqos":"VERSION"', text)
+    if os.environ.get("IBQOS_GOLDEN_UPDATE"):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        run.replace(path, text.splitlines())
+    with open(path, encoding="utf-8") as f:
+        assert text == f.read()
+
+
+def test_what_trace_and_paths_print(up):
+    """Spines that drop what storage sends from one leaf to the other, by one SL2VL table each."""
+    f, sm = up(options={"qos": "TRUE"}, **SMALL)
+    p = policy.write(f, sm)
+    f.ibqos("apply", p).ok()
+    f.rules(*routes.FIXED, f"node=spine-* attr=SL2VL mod={mod(1, 2)} : set SL2=15")
+    for name, form in (("trace.txt", "text"), ("trace.json", "json")):
+        r = f.ibqos("trace", "--policy", p, "--class", "storage", "gpu-001", "gpu-005", "--format", form).ok(2)
+        golden(name, r.stdout)
+    r = f.ibqos("verify", "--paths", p, "--format", "json").ok(2).json
+    kept = {k: r[k] for k in ("paths", "paths_by_sl", "routes_coverage")}
+    kept["findings"] = [x for x in r["findings"] if x["code"].startswith("path-")]
+    golden("verify.json", json.dumps(kept, indent=1) + "\n")
+    text = f.ibqos("verify", "--paths", p).ok(2).stdout
+    golden("verify.txt", text[text.index("paths, by the"):text.index("subnet manager:")])
 
 
 # --- what stops packets ---
