@@ -10,15 +10,14 @@
 
 #include "ibqos/check.h"
 
-#define ROUTES_ATTRIBUTE 0x0019		 /* LinearForwardingTable */
-#define ROUTES_ADAPTIVE_ATTRIBUTE 0xff20 /* the vendor's AdaptiveRoutingInfo */
+#define ROUTES_ADAPTIVE 0xff20 /* the vendor's attribute AdaptiveRoutingInfo */
 #define ROUTES_BLOCK 64			 /* LIDs in one MAD */
 #define ROUTES_LID_MAX 0xbfff		 /* of one port (IBA 4.1.3): those above are multicast */
 
 struct routes;
 
 /* Rows of coverage. */
-enum routes_item { ROUTES_LFT, ROUTES_ADAPTIVE, ROUTES_ITEMS };
+enum routes_item { ROUTES_LFT, ROUTES_AR_INFO, ROUTES_ITEMS };
 const char *routes_item_name(enum routes_item item); /* "LinearForwardingTable", ... */
 
 /* Nothing is read yet. The fabric is borrowed. 0 or -ENOMEM. */

@@ -16,7 +16,7 @@ const char *routes_item_name(enum routes_item item)
 	switch (item) {
 	case ROUTES_LFT:
 		return "LinearForwardingTable";
-	case ROUTES_ADAPTIVE:
+	case ROUTES_AR_INFO:
 		return "AdaptiveRoutingInfo";
 	case ROUTES_ITEMS:
 		break;
@@ -67,7 +67,7 @@ static bool next_block(void *arg, uint32_t which, struct source_query *query)
 	if (s->at == s->block_count)
 		return false;
 	*query = (struct source_query){.agent = routes->agents[which], .port = routes->agents[which],
-				       .attribute = ROUTES_ATTRIBUTE, .modifier = s->at};
+				       .attribute = MAD_LFT, .modifier = s->at};
 	s->blocks[s->at++] = BLOCK_ASKED;
 	s->asked++;
 	routes->coverage[ROUTES_LFT].asked++;
@@ -133,8 +133,8 @@ static bool next_adaptive(void *arg, uint32_t which, struct source_query *query)
 		return false;
 	s->at = 1;
 	*query = (struct source_query){.agent = routes->agents[which], .port = routes->agents[which],
-				       .attribute = ROUTES_ADAPTIVE_ATTRIBUTE};
-	routes->coverage[ROUTES_ADAPTIVE].asked++;
+				       .attribute = ROUTES_ADAPTIVE};
+	routes->coverage[ROUTES_AR_INFO].asked++;
 	return true;
 }
 
@@ -143,7 +143,7 @@ static void take_adaptive(void *arg, const struct source_query *query, const str
 	struct routes *routes = arg;
 	struct routes_switch *s = &routes->switches[routes->fabric->ports[query->agent].node];
 
-	routes->coverage[ROUTES_ADAPTIVE].ended[answer->outcome]++;
+	routes->coverage[ROUTES_AR_INFO].ended[answer->outcome]++;
 	if (answer->outcome == MAD_ANSWERED)
 		s->adaptive = answer->data[3] & 1 ? ROUTES_ADAPTIVE_ON : ROUTES_ADAPTIVE_OFF;
 	else if (answer->outcome == MAD_STATUS && (answer->status & 0x1c) == STATUS_UNSUPPORTED)

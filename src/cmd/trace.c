@@ -68,7 +68,7 @@ static const struct argp argp = {
 	       "(0,1,4).\v"
 	       "Exit status: 0 packets arrive both ways, 1 warnings, 2 they do not, or a link\n"
 	       "on the way is slow, 3 something was not answered, or routing may be adaptive.",
-	.children = cmd_fabric_children,
+	.children = cmd_source_children,
 };
 
 /* --- report --- */

@@ -137,6 +137,23 @@ def test_what_trace_and_paths_print(up):
     golden("verify.txt", text[text.index("paths, by the"):text.index("subnet manager:")])
 
 
+def test_paths_of_a_snapshot(up):
+    """What a snapshot does not hold, the vendor's word on adaptive routing, is not known; all else is as live."""
+    f, sm = up(options={"qos": "TRUE"}, **SMALL)
+    f.rules(routes.FIXED[1], f"node=spine-* attr=SL2VL mod={mod(1, 2)} : set SL0=15")
+    f.ibqos("snapshot", f.path("a.snap"))
+    for args in (("verify", "--paths", "--opensm-conf", sm.config), ("trace", "gpu-001", "gpu-005")):
+        for more in ((), ("--by-lft",)):
+            live = f.ibqos(*args, *more, "--format", "json").ok(2).json
+            stored = f.ibqos(*args, *more, "--from", f.path("a.snap"), "--format", "json").ok(2)
+            assert stored.sent.gets == 0
+            ours, theirs = ([x for x in r["findings"] if x["code"] in ("path-sl-dropped", "adaptive-routing")]
+                            for r in (live, stored.json))
+            assert ours == theirs and len(ours) == 2
+            for key in ("paths", "paths_by_sl", "there", "hops_there", "back", "hops_back"):
+                assert live.get(key) == stored.json.get(key), key
+
+
 # --- what stops packets ---
 
 def entry(f, switch, lid, port):

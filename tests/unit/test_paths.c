@@ -60,12 +60,12 @@ static enum mad_outcome respond(void *arg, const struct source_query *query, uin
 	if (sw >= 0 && sw == r->silent)
 		return MAD_TIMED_OUT;
 	switch (query->attribute) {
-	case ROUTES_ATTRIBUTE:
+	case MAD_LFT:
 		if (sw < 0 || query->modifier > 1)
 			return MAD_STATUS;
 		memcpy(data, r->lft[sw] + 64 * query->modifier, 64);
 		return MAD_ANSWERED;
-	case ROUTES_ADAPTIVE_ATTRIBUTE:
+	case ROUTES_ADAPTIVE:
 		*status = 0x000c;
 		return MAD_STATUS;
 	case MAD_SL2VL:
@@ -208,7 +208,7 @@ static void test_only_blocks_with_lids_are_asked(void **state)
 	make(&r);
 	assert_int_equal(routes_step(r.routes, r.sw[0], 12, &out), ROUTE_UNREAD);
 	read_routes(&r);
-	assert_int_equal(script_source_asked(r.source, SCRIPT_ANY, SCRIPT_ANY, ROUTES_ATTRIBUTE, SCRIPT_ANY), SWITCHES);
+	assert_int_equal(script_source_asked(r.source, SCRIPT_ANY, SCRIPT_ANY, MAD_LFT, SCRIPT_ANY), SWITCHES);
 	assert_int_equal(routes_coverage(r.routes, ROUTES_LFT)->ended[MAD_ANSWERED], SWITCHES);
 	read_routes(&r); /* what was read is not asked again */
 	assert_int_equal(routes_coverage(r.routes, ROUTES_LFT)->asked, SWITCHES);
@@ -321,13 +321,13 @@ static void test_adaptive_routing(void **state)
 
 	(void)state;
 	make(&r);
-	script_source_answer(r.source, port(&r, r.sw[1], 0), SCRIPT_ANY, ROUTES_ADAPTIVE_ATTRIBUTE, SCRIPT_ANY, on, sizeof(on));
+	script_source_answer(r.source, port(&r, r.sw[1], 0), SCRIPT_ANY, ROUTES_ADAPTIVE, SCRIPT_ANY, on, sizeof(on));
 	r.fabric->nodes[r.sw[2]].vendor = 0x1;
 	assert_int_equal(routes_read_adaptive(r.routes, r.source, NULL, 0), 0);
 	assert_int_equal(routes_adaptive_of(r.routes, r.sw[0]), ROUTES_ADAPTIVE_OFF); /* no such attribute there */
 	assert_int_equal(routes_adaptive_of(r.routes, r.sw[1]), ROUTES_ADAPTIVE_ON);
 	assert_int_equal(routes_adaptive_of(r.routes, r.sw[2]), ROUTES_ADAPTIVE_UNKNOWN);
-	assert_int_equal(routes_coverage(r.routes, ROUTES_ADAPTIVE)->asked, 2);
+	assert_int_equal(routes_coverage(r.routes, ROUTES_AR_INFO)->asked, 2);
 	routes_findings(r.routes, false, &r.findings);
 	assert_int_equal(finding_count_code(&r.findings, FINDING_ADAPTIVE_ROUTING), 2);
 	assert_int_equal(finding_exit(&r.findings), IBQOS_EXIT_UNKNOWN);
