@@ -492,9 +492,12 @@ static int set_gaps(const struct snapshot *snapshot, struct fabric *fabric)
 
 	if (!gaps)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < snapshot->gap_count; i++)
+	for (uint32_t i = 0; i < snapshot->gap_count; i++) {
 		gaps[i] = (struct fabric_gap){.reason = snapshot->gaps[i].reason,
 					      .port = snapshot->gaps[i].port};
+		if (gaps[i].reason == FABRIC_GAP_NO_EXT_INFO) /* the port's speed is not known then */
+			fabric->ports[gaps[i].port].notes |= 1u << FABRIC_GAP_NO_EXT_INFO;
+	}
 	free(fabric->gaps);
 	fabric->gaps = gaps;
 	fabric->gap_count = snapshot->gap_count;
