@@ -224,6 +224,13 @@ struct sm_seen {
  */
 int sm_list(struct source *source, const struct fabric *fabric, struct sm_seen **sms, uint32_t *count);
 
+/*
+ * What is wrong among them, besides the one that the ports name, of which sm_check() has told: a second master, a
+ * standby that ranks above the master, one that does not answer.
+ */
+void sm_rivals(const struct fabric *fabric, const struct sm_result *known, const struct sm_seen *sms, uint32_t count,
+	       struct finding_list *findings);
+
 /* --- gaps of a discovery as findings: 'no answer', named by the switch port before it --- */
 void check_gaps(const struct fabric *fabric, struct finding_list *findings);
 

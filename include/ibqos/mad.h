@@ -224,6 +224,8 @@ int mad_wire_open_umad(const struct ibqos_ctx *ctx, const char *device, int port
  * The one that a PortInfo shows never leaves the wire: its bytes read 0.
  */
 void mad_wire_umad_key(struct mad_wire *wire, uint64_t mkey);
+/* Where the P_Key that MADs to queue pair 1 carry stands in our port's table (IBA 14.2.5.7); 0, as at first: its first. */
+void mad_wire_umad_pkey_index(struct mad_wire *wire, uint16_t index);
 
 /* --- the engine --- */
 

@@ -59,6 +59,7 @@ struct source_options {
 	const char *node_name_map; /* path; NULL: the default file if it exists */
 	enum source_walker walker;
 	const struct source_keys *keys; /* NULL: none; stay until the source is closed */
+	uint16_t pkey_index;		/* -Y: mad_wire_umad_pkey_index() */
 	bool no_ext_info;		/* do not ask for the vendor's ExtendedPortInfo */
 };
 

@@ -40,6 +40,7 @@ static const struct argp_option fabric_options[] = {
 	{"walker", KEY_WALKER, "WHO", 0, "who discovers: native (default) or libibnetdisc", 0},
 	{"m_key", 'y', "FILE", 0, "M_Key of the devices, from a file; 'prompt': asked for at the terminal", 0},
 	{"guid2mkey", KEY_GUID2MKEY, "FILE", 0, "M_Keys by port, as OpenSM keeps them", 0},
+	{"pkey-idx", 'Y', "N", 0, "index of the P_Key to ask the subnet administrator with (default 0)", 0},
 	{"config", 'z', "FILE", 0, "config of infiniband-diags (default /etc/infiniband-diags/ibdiag.conf)", 0},
 	{"fabric", KEY_FABRIC, "LABEL", 0, "name of this fabric in all output", 0},
 	{0},
@@ -133,6 +134,9 @@ static error_t parse_fabric(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_GUID2MKEY:
 		o->guid2mkey = arg;
+		return 0;
+	case 'Y':
+		o->source.pkey_index = (uint16_t)cmd_number(state, "--pkey-idx", arg, 0, UINT16_MAX);
 		return 0;
 	case 'z':
 		o->config = arg;

@@ -114,6 +114,57 @@ static int class_differences(struct cmd_session *s, const struct cmd_sm_options 
 	return verify_ask_records(options->verify, s->source, &asked, records);
 }
 
+static const char *state_name(const struct sm_seen *sm)
+{
+	const struct sm_result result = {.known = sm->outcome == MAD_ANSWERED, .info = sm->info};
+
+	return state_of(&result);
+}
+
+/* Each subnet manager, where there are several. */
+static void report_sms(struct cmd_session *s, const struct sm_seen *sms, uint32_t count)
+{
+	static const struct report_column columns[] = {
+		{.key = "node", .title = "on", .type = REPORT_STRING},
+		{.key = "port", .title = "port", .type = REPORT_NUMBER},
+		{.key = "port_guid", .title = "port GUID", .type = REPORT_GUID},
+		{.key = "lid", .title = "LID", .type = REPORT_NUMBER},
+		{.key = "state", .title = "state", .type = REPORT_STRING},
+		{.key = "priority", .title = "priority", .type = REPORT_NUMBER},
+	};
+
+	report_table(s->report, "sms", "subnet managers", columns, sizeof(columns) / sizeof(columns[0]));
+	for (uint32_t i = 0; i < count; i++) {
+		const struct fabric_port *port = &s->fabric->ports[sms[i].port];
+
+		report_cell_string(s->report, fabric_port_node(s->fabric, sms[i].port)->name);
+		report_cell_number(s->report, port->number);
+		report_cell_guid(s->report, port->guid);
+		report_cell_number(s->report, fabric_port_lid(port));
+		report_cell_string(s->report, state_name(&sms[i]));
+		if (sms[i].outcome == MAD_ANSWERED)
+			report_cell_number(s->report, sms[i].info.priority);
+		else
+			report_cell_none(s->report);
+		report_row_end(s->report);
+	}
+	report_table_end(s->report);
+}
+
+static int ask_sms(struct cmd_session *s, const struct sm_result *result)
+{
+	struct sm_seen *sms = NULL;
+	uint32_t count = 0;
+	int error = sm_list(s->source, s->fabric, &sms, &count);
+
+	if (error == 0 && count > 1) {
+		report_sms(s, sms, count);
+		sm_rivals(s->fabric, result, sms, count, &s->findings);
+	}
+	free(sms);
+	return error;
+}
+
 void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options)
 {
 	const struct policy *policy = options->policy;
@@ -137,6 +188,8 @@ void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options)
 			error = class_differences(s, options, &result, &records);
 		report_sm(s, &result, skipped, &records);
 		report_coverage(s->report, &result, &records);
+		if (error == 0)
+			error = ask_sms(s, &result);
 	}
 	if (error != 0 && error != -EINTR) /* a signal is told at the end */
 		session_fail(s, "cannot ask the subnet manager: %s", strerror(-error));

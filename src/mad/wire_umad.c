@@ -35,6 +35,7 @@ struct wire_umad {
 	int sa_agent;     /* class 0x03 */
 	int perf_agent;   /* class 0x04 */
 	void *out, *in;   /* one packet each, with umad's header */
+	uint16_t pkey_index;
 	uint64_t mkey;    /* for addresses that have none; 0: none */
 };
 
@@ -69,13 +70,13 @@ static int build_smp(struct wire_umad *w, const struct mad_request *request)
 }
 
 /*
- * To the subnet administrator: queue pair 1 with its well-known Q_Key, P_Key index 0. SM_Key 0 asks as
+ * To the subnet administrator: queue pair 1 with its well-known Q_Key. SM_Key 0 asks as
  * anyone may; no RMPP, since a Get has one record for an answer.
  */
 static int build_sa(struct wire_umad *w, const struct mad_request *request)
 {
 	ib_portid_t port = {
-		.lid = request->to->lid, .qp = 1, .qkey = IB_DEFAULT_QP1_QKEY, .sl = request->to->sl};
+		.lid = request->to->lid, .qp = 1, .qkey = IB_DEFAULT_QP1_QKEY, .sl = request->to->sl, .pkey_idx = w->pkey_index};
 	ib_rpc_t rpc = {
 		.mgtclass = IB_SA_CLASS,
 		.method = GET,
@@ -91,12 +92,13 @@ static int build_sa(struct wire_umad *w, const struct mad_request *request)
 	return mad_build_pkt(w->out, &rpc, &port, NULL, (void *)request->data) < 0 ? -EINVAL : 0;
 }
 
-/* A question to the performance management agent of a port. P_Key index 0, as for the SA. */
+/* A question to the performance management agent of a port. */
 static int build_perf(struct wire_umad *w, const struct mad_request *request)
 {
 	const struct mad_address *to = request->to;
 	ib_portid_t port = {
-		.lid = to->lid ? to->lid : to->gmp_lid, .qp = 1, .qkey = IB_DEFAULT_QP1_QKEY, .sl = to->sl};
+		.lid = to->lid ? to->lid : to->gmp_lid, .qp = 1, .qkey = IB_DEFAULT_QP1_QKEY, .sl = to->sl,
+		.pkey_idx = w->pkey_index};
 	ib_rpc_t rpc = {
 		.mgtclass = IB_PERFORMANCE_CLASS,
 		.method = GET,
@@ -298,6 +300,12 @@ void mad_wire_umad_key(struct mad_wire *wire, uint64_t mkey)
 {
 	if (wire->ops == &umad_ops)
 		to_umad(wire)->mkey = mkey;
+}
+
+void mad_wire_umad_pkey_index(struct mad_wire *wire, uint16_t index)
+{
+	if (wire->ops == &umad_ops)
+		to_umad(wire)->pkey_index = index;
 }
 
 /* umad_open_port() hides why the device file could not be opened in errno. */

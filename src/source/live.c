@@ -89,6 +89,7 @@ static int open_engine(struct live *live)
 			  strerror(-error));
 		return error;
 	}
+	mad_wire_umad_pkey_index(wire, live->options.pkey_index);
 	if (live->options.keys)
 		mad_wire_umad_key(wire, live->options.keys->any);
 	error = mad_engine_new(live->ctx, wire, &live->options.limits, &live->engine);

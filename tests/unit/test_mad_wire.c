@@ -41,6 +41,7 @@ static struct {
 	int send_errno;
 	int send_agent, send_length, send_timeout, send_retries;
 	uint8_t sent[512];
+	int pkey_index;
 
 	int receive_ret, receive_errno; /* when no packet is there */
 	uint8_t packet[256];
@@ -55,6 +56,14 @@ struct umad_device_node *umad_get_ca_device_list(void)
 {
 	machine.node = (struct umad_device_node){.ca_name = "mlx5_0"};
 	return &machine.node;
+}
+
+/* libibumad keeps it only where an open device said that the kernel knows it. */
+int umad_set_pkey(void *umad, int pkey_index)
+{
+	(void)umad;
+	machine.pkey_index = pkey_index;
+	return 0;
 }
 
 void umad_free_ca_device_list(struct umad_device_node *head)
@@ -304,6 +313,48 @@ static void what_the_kernel_says_to_a_send(void **state)
 		machine.send_errno = cases[i].error;
 		assert_int_equal(wire->ops->send(wire, &request), cases[i].expected);
 	}
+	close_wire(wire);
+}
+
+/* IBA 14.2.1.1: the M_Key is the 8 bytes after the header; the address's own goes before the wire's. */
+static void an_m_key_goes_along(void **state)
+{
+	const struct mad_address plain = {.lid = 1}, own = {.lid = 1, .mkey = 0x0102030405060708};
+	const struct mad_address directed = {.route = {.hops = 1, .port = {0, 1}}};
+	struct mad_request request = {.to = &plain, .tid = 1, .attribute = MAD_NODE_INFO};
+	struct mad_wire *wire = open_wire();
+
+	(void)state;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_zero(sent_mad(), 24, 32);
+	mad_wire_umad_key(wire, 0xa1a2a3a4a5a6a7a8);
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_bytes(sent_mad() + 24, "\xa1\xa2\xa3\xa4\xa5\xa6\xa7\xa8", 8);
+	request.to = &directed;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_bytes(sent_mad() + 24, "\xa1\xa2\xa3\xa4\xa5\xa6\xa7\xa8", 8);
+	request.to = &own;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_bytes(sent_mad() + 24, "\1\2\3\4\5\6\7\x8", 8);
+	close_wire(wire);
+}
+
+/* Of MADs to queue pair 1; SMPs have none. */
+static void a_pkey_index_goes_along(void **state)
+{
+	const struct mad_address to = {.lid = 1};
+	struct mad_request request = {.to = &to, .tid = 1, .attribute = MAD_SA_CLASS_PORT_INFO, .mgmt_class = MAD_CLASS_SA};
+	struct mad_wire *wire = open_wire();
+
+	(void)state;
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_int_equal(machine.pkey_index, 0);
+	mad_wire_umad_pkey_index(wire, 3);
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_int_equal(machine.pkey_index, 3);
+	request = (struct mad_request){.to = &to, .tid = 1, .attribute = MAD_NODE_INFO};
+	assert_int_equal(wire->ops->send(wire, &request), 0);
+	assert_int_equal(machine.pkey_index, 0);
 	close_wire(wire);
 }
 
@@ -669,6 +720,8 @@ int main(void)
 		cmocka_unit_test(nothing_of_the_last_packet_is_left),
 		cmocka_unit_test(addresses_that_cannot_be),
 		cmocka_unit_test(what_the_kernel_says_to_a_send),
+		cmocka_unit_test(an_m_key_goes_along),
+		cmocka_unit_test(a_pkey_index_goes_along),
 		cmocka_unit_test(a_path_record_get),
 		cmocka_unit_test(questions_to_the_sa_that_cannot_be),
 		cmocka_unit_test(a_counters_get),
