@@ -29,6 +29,7 @@ struct verify_result {
 	uint32_t ports_unknown;	 /* of these, with an unanswered query and no difference */
 	uint32_t ports_left;	 /* found with a peer but down when asked: neither right nor wrong, no clean verdict */
 	uint32_t ports_excluded; /* not programmed by OpenSM at all: down, base switch port 0, ... */
+	uint32_t ports_there;	 /* that a run over the whole scope would look at, as far as discovery can tell */
 };
 
 /* --- scope: part of a fabric that a run is about --- */
@@ -71,6 +72,53 @@ int verify_new(const struct ibqos_ctx *ctx, struct fabric *fabric, const struct 
 void verify_free(struct verify *verify);
 /* Before the first run: only ports in the scope are asked and judged. */
 void verify_set_scope(struct verify *verify, const struct scope *scope);
+
+/*
+ * A part of the ports: of `parts` parts, number `part` (from 1), or with parts 0 so many ports drawn by `seed`. Which part
+ * a port is in depends on its node's GUID and its number alone, so that runs over all parts look at every port
+ * exactly once, however the fabric changes otherwise. Both ends of a link are in one part.
+ */
+struct verify_sample {
+	uint32_t part, parts;
+	uint32_t ports; /* at least, if there are so many */
+	uint64_t seed;
+};
+/* Before the first run, after verify_set_scope(): only these are asked and judged. 0 or -ENOMEM. */
+int verify_set_sample(struct verify *verify, const struct verify_sample *sample);
+/* Of verify_result's ports_there those in one part: how many, and a number that changes with any of them. */
+struct verify_part {
+	uint32_t ports;
+	uint64_t who;
+};
+/* For each of `parts` parts. Before verify_set_sample(). */
+void verify_count_parts(const struct verify *verify, uint32_t parts, struct verify_part *part);
+
+/*
+ * Which parts were looked at when, and how that ended: kept in a file between runs, so that each takes the part that waits
+ * longest. `config` tells apart what was compared with.
+ */
+#define VERIFY_PARTS_MAX 10000
+struct verify_look {
+	uint64_t ms;	  /* since 1970; 0: never */
+	uint64_t who;	  /* the ports that were there then */
+	uint8_t exit;	  /* enum ibqos_exit of that part alone */
+};
+struct verify_rotation {
+	uint32_t parts;
+	uint64_t config;
+	struct verify_look *look; /* [parts], part 1 first */
+};
+/* An empty one. 0 or -ENOMEM. */
+int verify_rotation_new(uint32_t parts, uint64_t config, struct verify_rotation *rotation);
+void verify_rotation_clear(struct verify_rotation *rotation);
+/* Takes from a file's text what belongs to so many parts and this config; nothing otherwise. -EINVAL: it is no such file. */
+int verify_rotation_read(struct verify_rotation *rotation, const char *text);
+/* As text, freed by the caller; NULL: no memory. */
+char *verify_rotation_write(const struct verify_rotation *rotation);
+/* The part that waits longest, from 1. */
+uint32_t verify_rotation_next(const struct verify_rotation *rotation);
+/* A number that two configs share only if they are alike. */
+uint64_t verify_config_id(const struct qos_config *config);
 
 /*
  * Asks and compares: PortInfo of all ports first (kept in the fabric, since OperationalVLs decide

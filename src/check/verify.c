@@ -100,6 +100,28 @@ void verify_set_scope(struct verify *verify, const struct scope *scope)
 			verify->ports[i].flags &= (uint16_t)~PORT_IN_SCOPE;
 }
 
+bool verify_looks_at(const struct verify *v, uint32_t port)
+{
+	struct expect_port unused;
+	enum expect_scope scope;
+
+	if (!(v->ports[port].flags & PORT_IN_SCOPE))
+		return false;
+	if (!v->fabric->ports[port].known)
+		return true;
+	scope = expect_port(&v->expect, v->fabric, port, &unused);
+	return scope == EXPECT_PROGRAMMED || scope == EXPECT_UNSURE;
+}
+
+static uint32_t count_there(const struct verify *v)
+{
+	uint32_t i, count = 0;
+
+	for (i = 0; i < v->fabric->port_count; i++)
+		count += verify_looks_at(v, i);
+	return count;
+}
+
 static void forget_diff(struct port_state *state)
 {
 	unsigned block;
@@ -350,6 +372,8 @@ int verify_run(struct verify *verify, struct source *source, bool only_differing
 	uint32_t i;
 
 	verify->error = 0;
+	if (!verify->sampled && !only_differing)
+		verify->ports_there = count_there(verify);
 	select_ports(verify, only_differing);
 	error = run_pass(verify, source, VERIFY_PORT_INFO, true);
 	for (i = 0; i < verify->fabric->port_count; i++)
@@ -360,6 +384,7 @@ int verify_run(struct verify *verify, struct source *source, bool only_differing
 	verify->stopped = error != 0;
 
 	memset(&verify->result, 0, sizeof(verify->result));
+	verify->result.ports_there = verify->ports_there;
 	for (i = 0; i < verify->fabric->port_count; i++)
 		if (verify->ports[i].flags & PORT_ASKED)
 			add_to_result(&verify->result, &verify->ports[i]);

@@ -78,6 +78,8 @@ struct verify {
 	struct port_state *ports; /* as fabric->ports */
 	struct agent_state *agents;
 	uint32_t agent_count;
+	uint32_t ports_there; /* before a sample was taken of them; counted then */
+	bool sampled;
 	bool stopped; /* the last run did not come to its end */
 	uint64_t end_ns; /* when runs end, whatever is left; 0: when all was asked */
 	struct verify_result result;
@@ -96,6 +98,8 @@ bool verify_next_query(struct verify *v, struct agent_state *agent, struct sourc
 bool verify_next(void *arg, uint32_t which, struct source_query *query);
 void verify_answer(void *arg, const struct source_query *query, const struct mad_answer *answer);
 
+/* Whether a run over all would look at this port, as far as discovery can tell. */
+bool verify_looks_at(const struct verify *v, uint32_t port);
 /* The port's diff, made where there is none yet; NULL, with verify->error set: no memory. */
 struct port_diff *verify_diff_of(struct verify *v, struct port_state *state);
 /* How many queries about a port ended so, over all items. */

@@ -91,6 +91,7 @@ struct cmd_session {
 	char *buffer; /* what goes to --output, replaced whole at the end */
 	size_t buffer_size;
 	enum ibqos_exit least; /* the exit code is never better than this */
+	struct cmd_sample *sample; /* of verify: the ports to be looked at; NULL: all */
 	double discovery_seconds;
 	double seconds;	       /* that session_verify() asked */
 };

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "keys.h"
+#include "verify_sample.h"
 
 #include "ibqos/snapshot.h"
 
@@ -231,11 +232,13 @@ bool session_verify(struct cmd_session *s, const struct qos_config *config, stru
 	if (error == 0)
 		verify_set_scope(*verify, session_scope_of(s));
 	if (error == 0)
+		error = cmd_sample_choose(s, *verify, config);
+	if (error == 0)
 		error = verify_run(*verify, s->source, false);
 	s->seconds = (double)(clock_ns() - start) / 1e9;
 	if (error != 0 && error != -EINTR) /* a signal is told at the end */
 		session_fail(s, "cannot read the ports: %s", strerror(-error));
-	else if (error == 0 && verify_result(*verify)->ports == 0)
+	else if (error == 0 && verify_result(*verify)->ports == 0 && verify_result(*verify)->ports_there == 0)
 		session_fail(s, "no active port was found, so nothing was compared");
 	return *verify != NULL;
 }

@@ -9,6 +9,7 @@
 
 #include "policy_plan.h"
 #include "verify_paths.h"
+#include "verify_sample.h"
 #include "verify_sm.h"
 
 struct verify_options {
@@ -16,9 +17,10 @@ struct verify_options {
 	const char *opensm_conf;   /* instead of a policy */
 	size_t sm_records;
 	struct cmd_paths paths;
+	struct cmd_sample sample;
 };
 
-enum { KEY_OPENSM_CONF = 0x200, KEY_SM_RECORDS, KEY_PATHS, KEY_SL, KEY_BY_LFT };
+enum { KEY_OPENSM_CONF = 0x200, KEY_SM_RECORDS, KEY_PATHS, KEY_SL, KEY_BY_LFT, KEY_SAMPLE, KEY_ROTATE, KEY_COVERAGE_FLOOR };
 
 static const struct argp_option own_options[] = {
 	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "expect what OpenSM programs from this opensm.conf; no policy is needed", 0},
@@ -27,6 +29,9 @@ static const struct argp_option own_options[] = {
 				      "credits wait for each other in a circle", 0},
 	{"sl", KEY_SL, "N", 0, "(--paths) packets of this SL, may be repeated (default: of each class)", 0},
 	{"by-lft", KEY_BY_LFT, NULL, 0, "(--paths) take the forwarding tables for the paths where adaptive routing is on or not known too", 0},
+	{"sample", KEY_SAMPLE, "PART", 0, "look at some ports only: 250, 5%, or 3/24 for the third of 24 parts; the exit status is 3 then", 0},
+	{"rotate", KEY_ROTATE, "FILE", 0, "with --sample 1/N: the parts in turn, kept in FILE, and what they all say together", 0},
+	{"coverage-floor", KEY_COVERAGE_FLOOR, "P", 0, "with --sample: percent of the ports that are enough for exit status 0 (default 100)", 0},
 	{0},
 };
 
@@ -53,11 +58,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_BY_LFT:
 		o->paths.by_lft = true;
 		return 0;
+	case KEY_SAMPLE:
+		cmd_sample_parse(&o->sample, state, arg);
+		return 0;
+	case KEY_ROTATE:
+		o->sample.rotate = arg;
+		return 0;
+	case KEY_COVERAGE_FLOOR:
+		o->sample.floor = (unsigned)cmd_number(state, "--coverage-floor", arg, 1, 100);
+		return 0;
 	case ARGP_KEY_SUCCESS:
 		if ((o->paths.sls || o->paths.by_lft) && !o->paths.wanted)
 			argp_error(state, "--sl and --by-lft go with --paths");
-		if (o->paths.wanted && o->common.scope_count > 0)
+		if (o->paths.wanted && (o->common.scope_count > 0 || o->sample.kind != SAMPLE_ALL))
 			argp_error(state, "--paths is about the whole fabric: no part of it can be chosen");
+		cmd_sample_check(&o->sample, state);
 		return 0;
 	default:
 		return cmd_argument(key, arg, state, &o->common, o->opensm_conf ? 0 : 1,
@@ -95,6 +110,7 @@ static void verify_fabric(struct cmd_session *s, const struct qos_config *config
 		report_section_end(s->report);
 		if (paths->wanted)
 			cmd_paths_report(s, paths, sm->policy, config);
+		cmd_sample_report(s, verify);
 		sm->verify = verify;
 		cmd_verify_sm(s, sm);
 		session_coverage(s, result);
@@ -208,16 +224,18 @@ void cmd_verify_conf(struct cmd_session *s, const char *path, size_t records)
 
 enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	struct verify_options options = {.sm_records = SM_RECORDS};
+	struct verify_options options = {.sm_records = SM_RECORDS, .sample = {.floor = 100}};
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
+	s.sample = &options.sample;
 	if (options.opensm_conf)
 		verify_conf(&s, options.opensm_conf, options.sm_records, &options.paths);
 	else
 		verify_policy(&s, options.common.argument[0], options.sm_records, &options.paths);
+	cmd_sample_clear(&options.sample);
 	return session_end(&s);
 }
