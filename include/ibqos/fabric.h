@@ -33,6 +33,9 @@ struct fabric_port {
 	bool known;	 /* PortInfo was answered: info is real */
 	bool has_ext;	 /* the vendor's ExtendedPortInfo (0xff90) was answered */
 	uint8_t notes;	 /* bits 1 << enum fabric_gap_reason: fabric_port_note() */
+	uint8_t told_width;  /* as another tool's dump says, where PortInfo is not known: enum link_width, */
+	uint16_t told_speed; /* enum link_speed; 0: nothing is said */
+	uint16_t told_lid;
 	uint8_t info[MAD_SMP_DATA]; /* raw PortInfo, but for its M_Key, which reads 0 */
 	uint8_t ext_info[MAD_SMP_DATA];
 };
@@ -128,6 +131,8 @@ int fabric_relink(struct fabric *fabric, uint32_t node_a, unsigned port_a, uint3
 int fabric_port_ext_seen(struct fabric *fabric, uint32_t node, unsigned number, const uint8_t *ext_info);
 /* Notes what only the one who looked can know: FABRIC_GAP_NO_EXT_INFO and those after it. -EINVAL: no such port. */
 int fabric_port_note(struct fabric *fabric, uint32_t node, unsigned number, enum fabric_gap_reason reason);
+/* The index of a node before fabric_finish(), by its GUID; FABRIC_NONE: not added yet. */
+uint32_t fabric_index(const struct fabric *fabric, uint64_t guid);
 /* -EINVAL: done before, or from_node is none. -ENOMEM: the fabric can only be freed. */
 int fabric_finish(struct fabric *fabric);
 

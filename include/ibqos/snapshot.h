@@ -89,7 +89,7 @@ int snapshot_redact(struct snapshot *snapshot, const char *map, size_t size, cha
 /* --- as a source --- */
 
 /*
- * A source over a file: discovers what the file has, answers what was asked then; everything else ends as
+ * A source over a file, a snapshot or ibnetdiscover's text: discovers what the file has, answers what was asked then; everything else ends as
  * MAD_NOT_ASKED. `map` is a node-name map, NULL: the default one if it exists; what cannot be read is said to
  * ctx. -EBADMSG: not a file that can be read. Other: -errno.
  */
@@ -99,6 +99,8 @@ int source_open_file(const struct ibqos_ctx *ctx, const char *path, const char *
  * by `live`, and kept. Both are borrowed. -ENOMEM.
  */
 int source_open_recording(struct snapshot *snapshot, struct source *live, struct source **source);
+/* What a file of another tool has not, for people: "PortInfo, ..."; NULL: nothing that could be told beforehand. Static. */
+const char *source_lacks(const struct source *source);
 /* The snapshot behind a source of these kinds; NULL for any other. */
 const struct snapshot *source_snapshot(const struct source *source);
 

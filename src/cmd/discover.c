@@ -43,8 +43,7 @@ static unsigned node_lid(const struct fabric *f, const struct fabric_node *node)
 	for (unsigned i = 1; lid == 0 && i <= node->ports; i++) {
 		const struct fabric_port *port = &f->ports[node->first_port + i];
 
-		if (port->known)
-			lid = fabric_port_lid(port);
+		lid = port->known ? fabric_port_lid(port) : port->told_lid;
 	}
 	return lid;
 }
@@ -66,11 +65,12 @@ static void report_nodes(struct report *r, const struct fabric *f)
 	report_table(r, "nodes", "nodes", columns, sizeof(columns) / sizeof(columns[0]));
 	for (uint32_t i = 0; i < f->node_count; i++) {
 		const struct fabric_node *node = &f->nodes[i];
-		unsigned active = 0, lid = node_lid(f, node);
+		unsigned active = 0, known = 0, lid = node_lid(f, node);
 
 		for (unsigned p = 1; p <= node->ports; p++) {
 			const struct fabric_port *port = &f->ports[node->first_port + p];
 
+			known += port->known;
 			active += port->known && fabric_port_state(port) == FABRIC_STATE_ACTIVE;
 		}
 		report_cell_string(r, type_name(node->type));
@@ -81,7 +81,10 @@ static void report_nodes(struct report *r, const struct fabric *f)
 		else
 			report_cell_none(r);
 		report_cell_number(r, node->ports);
-		report_cell_number(r, active);
+		if (known)
+			report_cell_number(r, active);
+		else
+			report_cell_none(r);
 		report_cell_number(r, node->vendor);
 		report_cell_number(r, node->device);
 		report_cell_string(r, node->name);
@@ -114,6 +117,14 @@ static void report_end_of_link(struct report *r, const struct fabric *f, uint32_
 	report_cell_number(r, f->ports[port].number);
 }
 
+/* What another tool says of a link whose PortInfo is not known. */
+static bool tell_link(const struct fabric_port *port, struct link_state *link)
+{
+	link->width_active = port->told_width;
+	link->speed_active = port->told_speed;
+	return !port->known && (port->told_width || port->told_speed);
+}
+
 static void report_links(struct report *r, const struct fabric *f)
 {
 	static const struct report_column columns[] = {
@@ -136,7 +147,7 @@ static void report_links(struct report *r, const struct fabric *f)
 		uint32_t a = f->links[i].a;
 		const struct fabric_port *port = &f->ports[a];
 		struct link_state link = {0};
-		bool decoded = link_decode(f, a, &link);
+		bool decoded = link_decode(f, a, &link) || tell_link(port, &link);
 
 		report_end_of_link(r, f, a);
 		report_end_of_link(r, f, f->links[i].b);

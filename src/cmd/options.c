@@ -47,7 +47,7 @@ static const struct argp_option fabric_options[] = {
 };
 
 static const struct argp_option from_options[] = {
-	{"from", KEY_FROM, "FILE", 0, "look at a snapshot, not at the fabric itself", 1},
+	{"from", KEY_FROM, "FILE", 0, "look at a snapshot, or what ibnetdiscover wrote, not at the fabric itself", 1},
 	{0},
 };
 

@@ -62,6 +62,9 @@ static void from_fields(struct cmd_session *s)
 	char taken[SESSION_TIME];
 
 	report_string(s->report, "from", "from", s->options->from);
+	if (source_lacks(s->source))
+		finding_set(&finding_at(finding_add(&s->findings, FINDING_SOURCE_LACKS), s->options->from, 0, 0)->what, "%s",
+			    source_lacks(s->source));
 	if (!snapshot)
 		return;
 	snapshot_info(snapshot, &info);
@@ -104,7 +107,7 @@ bool session_discover(struct cmd_session *s)
 	if (s->options->from)
 		from_fields(s);
 	check_gaps(s->fabric, &s->findings);
-	if (s->fabric->sm_lid == 0)
+	if (s->fabric->sm_lid == 0 && !source_lacks(s->source))
 		finding_add(&s->findings, FINDING_NO_SM);
 	return true;
 }
@@ -218,8 +221,12 @@ void session_fabric_fields(struct cmd_session *s)
 	report_number(s->report, "switches", "switches", switches);
 	report_number(s->report, "adapters", "adapters and routers", f->node_count - switches);
 	report_number(s->report, "links", "links", f->link_count);
-	report_number(s->report, "active_ports", "active ports", active);
-	report_number(s->report, "no_answer", "places without an answer", f->gap_count);
+	if (source_lacks(s->source)) { /* states of ports are among it */
+		report_string(s->report, "active_ports", "active ports", NULL);
+	} else {
+		report_number(s->report, "active_ports", "active ports", active);
+		report_number(s->report, "no_answer", "places without an answer", f->gap_count);
+	}
 	report_section_end(s->report);
 }
 

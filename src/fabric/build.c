@@ -151,6 +151,14 @@ static bool complete_node(struct fabric_node *node, const uint8_t *switch_info, 
 	return true;
 }
 
+uint32_t fabric_index(const struct fabric *fabric, uint64_t guid)
+{
+	struct fabric_guid *known;
+
+	HASH_FIND(hh, fabric->by_guid, &guid, sizeof(guid), known);
+	return known ? known->node : FABRIC_NONE;
+}
+
 uint32_t fabric_add_node(struct fabric *fabric, const uint8_t *node_info, const uint8_t *switch_info,
 			 const uint8_t *node_desc, const struct mad_route *route)
 {

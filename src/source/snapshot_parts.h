@@ -117,7 +117,10 @@ char *snapshot_get_text(const struct snapshot *snapshot, uint32_t item);
 /* NULL: out of memory. */
 struct snapshot *snapshot_new(void);
 
-/* Where node `node` has its port 0. */
+/* A source over a snapshot, which it then owns; not on failure. -ENOMEM. */
+int source_open_snapshot(struct snapshot *snapshot, const char *map, struct source **source);
+
+/* NumPorts of a node. */
 unsigned snapshot_node_ports(const struct snapshot *snapshot, uint32_t node);
 
 /* The answer to a query about a port; false if it was not asked. */

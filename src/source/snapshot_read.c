@@ -40,7 +40,7 @@ static int read_header(struct reading *r)
 	const uint8_t *d = r->data;
 
 	if (!snapshot_is(d, r->size))
-		return snapshot_bad(r->fault, "not a snapshot of ibqos");
+		return snapshot_bad(r->fault, "neither a snapshot of ibqos nor ibnetdiscover's text");
 	if (r->size < SNAPSHOT_HEADER)
 		return snapshot_bad(r->fault, "the file ends within its header");
 	if (snapshot_get_number(d + SNAPSHOT_HEADER - 4, 4) != snapshot_crc(0, d, SNAPSHOT_HEADER - 4))
@@ -264,8 +264,10 @@ static int check_meta(const struct snapshot *s, struct snapshot_fault *fault)
 {
 	if (s->meta_count != 1)
 		return snapshot_bad(fault, "%u rows, not one", s->meta_count);
-	if (s->meta->from_node != FABRIC_NONE && s->meta->from_port > snapshot_node_ports(s, s->meta->from_node))
-		return snapshot_bad(fault, "the port that looked, %u, is none of its node's", s->meta->from_port);
+	if (s->meta->from_node != FABRIC_NONE &&
+	    s->meta->from_port > snapshot_node_ports(s, s->meta->from_node))
+		return snapshot_bad(fault, "the port that looked, %u, is none of its node's",
+				    s->meta->from_port);
 	return 0;
 }
 

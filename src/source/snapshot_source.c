@@ -211,43 +211,22 @@ int source_open_recording(struct snapshot *snapshot, struct source *live, struct
 	return 0;
 }
 
-static void say_fault(const struct ibqos_ctx *ctx, const char *path, const struct snapshot_fault *fault)
-{
-	if (fault->section[0])
-		ctx_error(ctx, "cannot read '%s': section %s at byte %zu: %s", path, fault->section,
-			  fault->offset, fault->text);
-	else
-		ctx_error(ctx, "cannot read '%s': at byte %zu: %s", path, fault->offset, fault->text);
-}
-
-int source_open_file(const struct ibqos_ctx *ctx, const char *path, const char *map, struct source **source)
+int source_open_snapshot(struct snapshot *snapshot, const char *map, struct source **source)
 {
 	struct stored *s = calloc(1, sizeof(*s));
-	struct snapshot_fault fault;
-	char *data = NULL;
-	size_t size = 0;
-	int error = s ? file_read(path, &data, &size) : -ENOMEM;
 
 	*source = NULL;
-	if (error == 0 && map) {
+	if (!s)
+		return -ENOMEM;
+	if (map) {
 		s->map = strdup(map);
-		error = s->map ? 0 : -ENOMEM;
-	}
-	if (error == 0) {
-		error = snapshot_decode(data, size, &s->snapshot, &fault);
-		if (error == -EBADMSG)
-			say_fault(ctx, path, &fault);
-	}
-	free(data);
-	if (error != 0) {
-		if (error != -EBADMSG)
-			ctx_error(ctx, "cannot read '%s': %s", path, strerror(-error));
-		if (s)
-			free(s->map);
-		free(s);
-		return error;
+		if (!s->map) {
+			free(s);
+			return -ENOMEM;
+		}
 	}
 	s->source.ops = &stored_ops;
+	s->snapshot = snapshot;
 	*source = &s->source;
 	return 0;
 }

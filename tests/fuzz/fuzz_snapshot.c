@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Any bytes as a snapshot. The first byte of the input says how they are meant: even, as a file; odd, as sections
- * (which, length of two bytes, bytes), which get right checksums here, so that what is behind these is reached.
+ * Any bytes as a snapshot. The first byte of the input says how they are meant: even, as a file; odd, as
+ * sections (which, length of two bytes, bytes), which get right checksums here, so that what is behind these
+ * is reached.
  *
- * A file that is refused has a reason, and a place within it. One that is taken gives a fabric with whole indexes;
- * written and read again it is the same, byte for byte; whatever is asked is answered, each query once; redacted,
- * no GUID of before is left, and by the same map the same comes out.
+ * A file that is refused has a reason, and a place within it. One that is taken gives a fabric with whole
+ * indexes; written and read again it is the same, byte for byte; whatever is asked is answered, each query
+ * once; redacted, no GUID of before is left, and by the same map the same comes out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@
 #include "fuzz.h"
 #include "source/snapshot_parts.h"
 
-static const char *const tags[] = {"STRS", "DATA", "META", "NODE", "PORT", "GAPS", "ANSW", "SMQU", "END.", "more"};
+static const char *const tags[] = {"STRS", "DATA", "META", "NODE", "PORT",
+				   "GAPS", "ANSW", "SMQU", "END.", "more"};
 #define TAGS (sizeof(tags) / sizeof(tags[0]))
 
 static void put_section(struct snapshot_bytes *to, const char *tag, const uint8_t *raw, size_t size)
@@ -93,13 +95,14 @@ static void check_answers(const struct snapshot *s)
 		const struct snapshot_run *run = &s->runs[i];
 		uint32_t last = run->modifier + (run->count - 1) * run->step;
 
-		require(snapshot_find(s, run->port, run->mgmt_class, run->attribute, run->modifier, &outcome, &value));
+		require(snapshot_find(s, run->port, run->mgmt_class, run->attribute, run->modifier, &outcome,
+				      &value));
 		require(outcome == run->outcome && value == run->value);
 		require(snapshot_find(s, run->port, run->mgmt_class, run->attribute, last, &outcome, &value));
 		require(outcome == run->outcome && value == run->value);
 		if (run->step > 1 && run->count > 1)
-			require(!snapshot_find(s, run->port, run->mgmt_class, run->attribute, run->modifier + 1, &outcome,
-					       &value));
+			require(!snapshot_find(s, run->port, run->mgmt_class, run->attribute,
+					       run->modifier + 1, &outcome, &value));
 	}
 }
 
@@ -130,7 +133,8 @@ static void check_redacted(const uint8_t *data, size_t size)
 	char *map, *more;
 	unsigned line;
 
-	require(snapshot_decode(data, size, &one, &fault) == 0 && snapshot_decode(data, size, &two, &fault) == 0);
+	require(snapshot_decode(data, size, &one, &fault) == 0 &&
+		snapshot_decode(data, size, &two, &fault) == 0);
 	require(snapshot_redact(one, "", 0, &map, &line) == 0);
 	for (uint32_t i = 0; i < two->port_count; i++) {
 		uint64_t guid = two->ports[i].guid;
@@ -139,7 +143,8 @@ static void check_redacted(const uint8_t *data, size_t size)
 		require(guid == 0 || guid >> 56 == 2 || !has_guid(one, guid));
 	}
 	require(snapshot_redact(two, map, strlen(map), &more, &line) == 0 && more[0] == '\0');
-	require(snapshot_encode(one, &first, &first_size) == 0 && snapshot_encode(two, &second, &second_size) == 0);
+	require(snapshot_encode(one, &first, &first_size) == 0 &&
+		snapshot_encode(two, &second, &second_size) == 0);
 	require(first_size == second_size && memcmp(first, second, first_size) == 0);
 	free(map);
 	free(more);
