@@ -25,6 +25,7 @@ echo "property tests, ${IBQOS_CASES:=30} times their cases:"
 export IBQOS_CASES
 UNIT_TIMEOUT=7200 unit_tests "$out/tests"
 pytest_suite "random policies on OpenSM" tests/sim/test_plan_random.py
+pytest_suite "random fabrics, routes and tables by brute force" tests/sim/test_paths.py
 export IBQOS_FAULT_SEEDS=${IBQOS_FAULT_SEEDS:-200}
 pytest_suite "$IBQOS_FAULT_SEEDS seeds of lost MADs" tests/sim/test_faults_loss.py
 FUZZ_CORPUS=$out/fuzz/corpus counted scripts/fuzz.sh "$out/fuzz" "${FUZZ_SECONDS:-3600}"

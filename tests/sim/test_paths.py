@@ -45,15 +45,17 @@ def test_trace_goes_where_ibtracert_goes(fabric, shape):
     for _ in range(PAIRS):
         a, b = rng.sample(nodes, 2)
         ends = [f"0x{n.port_guid():x}" for n in (a, b)]
-        r = f.ibqos("trace", *ends, "--format", "json").ok().json
-        for way, x, y in (("hops_there", a, b), ("hops_back", b, a)):
-            hops = [(int(h["node_guid"], 16), h["in_port"], h["out_port"]) for h in r[way]]
+        r = f.ibqos("trace", *ends, "--format", "json").json
+        for way, x, y in (("there", a, b), ("back", b, a)):
+            hops = [(int(h["node_guid"], 16), h["in_port"], h["out_port"]) for h in r[f"hops_{way}"]]
             theirs = routes.ibtracert(f, x.port_guid(), y.port_guid())
-            if y.switch:  # which its port 0 is not a hop of
-                assert hops[-1] == (y.guid, theirs[-1][1] if len(theirs) > len(hops) else hops[-1][1], 0)
-                hops = hops[:-1]
-            # ibtracert names an adapter at the end by its port's GUID
-            assert hops == theirs[:len(hops)] and len(theirs) == len(hops), (way, a, b)
+            if theirs is None:  # ftree leaves out some ways between switches
+                assert r[way]["packets"] == "dropped: no forwarding entry" and x.switch and y.switch
+                continue
+            assert r[way]["packets"] == "arrive"
+            if y.switch:  # ibtracert does not tell of its port 0
+                assert hops.pop()[::2] == (y.guid, 0)
+            assert hops == theirs, (way, a, b)
 
 
 def test_trace_finds_ends_by_name_lid_guid_and_route(up):
@@ -149,7 +151,7 @@ def test_paths_of_a_snapshot(up):
             assert stored.sent.gets == 0
             ours, theirs = ([x for x in r["findings"] if x["code"] in ("path-sl-dropped", "adaptive-routing")]
                             for r in (live, stored.json))
-            assert ours == theirs and len(ours) == 2
+            assert ours == theirs and len({x["code"] for x in ours}) == 2
             for key in ("paths", "paths_by_sl", "there", "hops_there", "back", "hops_back"):
                 assert live.get(key) == stored.json.get(key), key
 
