@@ -10,6 +10,12 @@
 #include "ibqos/policy.h"
 #include "ibqos/preflight.h"
 
+/* What somebody says of a standby: see apply_digest(). */
+struct apply_standby {
+	const char *host; /* its node's name, the first word of it, or its port GUID */
+	const char *digest;
+};
+
 struct apply_options {
 	unsigned deadline_s;   /* for all ports to read back right, for each step, and as much again for each way back */
 	double max_lag;	       /* fraction of the ports present throughout that may lag without roll back: 0.01 */
@@ -19,6 +25,12 @@ struct apply_options {
 	unsigned confirm_within_s; /* undo it unless it is confirmed within this time, from before the first file is touched; 0: no */
 	const char *const *undo_command; /* what a timer runs then, up to NULL: "--unconfirmed" and the ID come behind it */
 	bool unconfirmed;	   /* (apply_undo) this is that timer: only a change that still waits is undone */
+	bool allow_restart;    /* where a reload does not make OpenSM read its config */
+	const struct apply_standby *standby; /* whose files are the same */
+	size_t standby_count;
+	bool standby_later; /* go on although a standby has not the same files */
+	const char *stage;  /* a folder: files are written there and nothing else is done; NULL */
+	bool wait_only;	    /* nothing is written and OpenSM not told: read back until the ports hold the policy */
 	bool (*progress)(void *arg, const char *step, const struct verify_result *result); /* may be NULL; false: stop */
 	void *progress_arg;
 	void (*surveyed)(void *arg, const struct apply_preflight *preflight); /* before a file is touched, or it is refused; may be NULL */
@@ -41,6 +53,9 @@ enum apply_outcome {
 	APPLY_ROLLED_BACK,     /* the old files are in place again and OpenSM was told */
 	APPLY_NOT_ROLLED_BACK, /* it should have been rolled back, but that failed */
 	APPLY_KEPT,	       /* (unconfirmed) it was confirmed, or undone, before: nothing was touched */
+	APPLY_STAGED,	       /* the files are in the folder that was named */
+	APPLY_WAITED,	       /* every port holds the tables; nothing was written */
+	APPLY_NOT_REACHED,     /* some did not, before the deadline; nothing was written */
 };
 const char *apply_outcome_text(enum apply_outcome outcome); /* "rolled back", ... */
 
@@ -49,16 +64,21 @@ struct apply_result {
 	enum apply_outcome outcome;
 	bool installed;		 /* the new files are in place now */
 	unsigned reloads;	 /* SIGHUPs sent */
+	bool restarted;		 /* OpenSM was started again */
 	unsigned steps, step;	 /* tables that the ports go through, the new ones included, and which was reached, from 1 */
 	char *history;		 /* folder with the old files; NULL if not made */
 	char *confirm_id;	 /* if it waits to be confirmed: apply_confirm() */
 	struct apply_preflight preflight;
+	char *steps_text;	 /* commands that an admin has to run; NULL or "": none */
 	double seconds;		 /* from the first reload until the last port read right */
 	bool measured, back_measured;
 	struct verify_result verify; /* if measured: the last state against the new tables */
 	struct verify_result back;   /* if back_measured: the last state against the old ones, after rolling back */
 };
 void apply_result_clear(struct apply_result *result);
+
+/* A finding for each standby that was put off by an earlier apply of this config. */
+void apply_standby_todo(const struct ibqos_ctx *ctx, const char *conf_path, struct finding_list *findings);
 
 /*
  * Runs the transaction. Everything that can be refused is refused before the first file is

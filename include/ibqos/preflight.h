@@ -18,6 +18,7 @@ struct preflight_sm {
 	uint64_t guid; /* of its port */
 	struct sm_seen seen;
 	bool master;		    /* of the LID that the ports name */
+	bool standby;		    /* none of those: it may take over */
 	enum preflight_answer here; /* the process whose files these are */
 	/* Whether a standby has the same files: confirmed, put off, or neither. Not for the master. */
 	enum { PREFLIGHT_OPEN, PREFLIGHT_LATER, PREFLIGHT_CONFIRMED } files;
@@ -59,13 +60,16 @@ struct apply_preflight {
 void apply_preflight_clear(struct apply_preflight *preflight);
 
 /*
- * The SHA-256, in hexadecimal, of what two OpenSMs must have the same: of opensm.conf the last value of each
- * qos key (those that begin with "qos"), max_op_vls, routing_engine and sm_sl as lines "KEY VALUE\n" in order of
- * keys, then the qos-policy file. Other keys differ by host. preflight_digest_command() gives the same by
- * coreutils and awk. 0 or -ENOMEM.
+ * The SHA-256, in hexadecimal, of what two OpenSMs must have the same: of opensm.conf the last value of `qos`, of
+ * each key of tables (qos_sl2vl, qos_ca_vlarb_low, ...), of max_op_vls, routing_engine and sm_sl (its defaults where
+ * they are not set) as lines "KEY VALUE\n" in order of keys, then the qos-policy file. Other keys differ by host.
+ * 0 or -ENOMEM.
  */
 int apply_digest(const char *conf, size_t conf_size, const char *rules, size_t rules_size, char digest[65]);
-/* The shell command that prints it for two files; NULL: out of memory. The caller frees it. */
-char *apply_digest_command(const char *conf_path, const char *rules_path);
+/*
+ * The shell command that prints the same for a config and the qos-policy file that it names, by coreutils, sed and
+ * awk; NULL: out of memory. The caller frees it.
+ */
+char *apply_digest_command(const char *conf_path);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "transaction.h"
+#include "survey.h"
 
 #define SM_TRIES 10
 #define SM_WAIT_MS 300
@@ -22,6 +22,9 @@ static const char *const outcome_texts[] = {
 	[APPLY_ROLLED_BACK] = "rolled back",
 	[APPLY_NOT_ROLLED_BACK] = "failed, and not rolled back",
 	[APPLY_KEPT] = "nothing to do: it was confirmed or undone before",
+	[APPLY_STAGED] = "staged: the files are written elsewhere",
+	[APPLY_WAITED] = "every port holds the tables",
+	[APPLY_NOT_REACHED] = "not every port holds the tables",
 };
 
 const char *apply_outcome_text(enum apply_outcome outcome)
@@ -33,6 +36,7 @@ void apply_result_clear(struct apply_result *result)
 {
 	free(result->history);
 	free(result->confirm_id);
+	free(result->steps_text);
 	apply_preflight_clear(&result->preflight);
 	*result = (struct apply_result){0};
 }
@@ -235,7 +239,13 @@ static void change(struct transaction *t, const struct plan *plan)
 {
 	struct verify *verify = NULL;
 	struct qos_config config;
-	int error = go_through(t, plan, &config, &verify);
+	int error = t->restart ? restart(t) : 0;
+
+	if (error != 0) {
+		roll_back(t);
+		return;
+	}
+	error = go_through(t, plan, &config, &verify);
 
 	if (verify)
 		presence_findings(t->presence, verify, t->findings);
@@ -384,11 +394,18 @@ int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric 
 	if (error == 0)
 		error = sm_probes(policy, fabric, SM_PAIRS, &probes, &sm_wanted.probe_count, &skipped);
 	sm_wanted.probes = probes;
-	if (error == 0 && lock_files(&t)) {
+	if (error == 0 && options->stage) {
+		error = stage(&t, policy);
+	} else if (error == 0 && options->wait_only) {
+		error = wait_only(&t, &plan->config);
+	} else if (error == 0 && lock_files(&t)) {
 		if (history_unfinished(ctx, &unfinished) == 0)
 			take_up_unfinished(&t, &unfinished);
 		if (none_waits(&t) && preflight(&t))
 			error = carry_out(&t, policy, plan, &unfinished);
+		settle_standbys(&t);
+		if (error == 0)
+			error = steps_text(&t, policy->path, &result->steps_text);
 	}
 	transaction_end(&t);
 	history_clear(&unfinished);

@@ -13,7 +13,7 @@ static bool blocks(const struct transaction *t, enum finding_code code)
 }
 
 /* What a device must hold is known of upstream's OpenSM only. */
-static bool judge_flavour(struct transaction *t)
+bool judge_flavour(struct transaction *t)
 {
 	const struct apply_preflight *p = &t->result->preflight;
 	bool go = t->options->force_flavour;
@@ -32,7 +32,7 @@ static bool judge_flavour(struct transaction *t)
 }
 
 /* Two that say so see each other not, or are about to settle it: either way the tables are not one's. */
-static bool judge_masters(struct transaction *t)
+bool judge_masters(struct transaction *t)
 {
 	const struct apply_preflight *p = &t->result->preflight;
 	const struct preflight_sm *others = NULL, *master = NULL;
@@ -106,6 +106,8 @@ bool judge(struct transaction *t)
 		return go;
 	go &= judge_flavour(t);
 	go &= judge_masters(t);
+	go &= judge_standbys(t);
+	go &= judge_restart(t);
 	tell_unknown(t);
 	go &= !blocks(t, FINDING_APPLY_PENDING);
 	for (int i = 0; i < PREFLIGHT_FILES; i++) /* as they are to be */

@@ -114,6 +114,7 @@ static int list_sms(struct transaction *t)
 		sm->guid = port->guid;
 		sm->master = fabric->sm_lid != 0 && fabric_port_lid(port) == fabric->sm_lid;
 		sm->here = is_here(p, sm);
+		sm->standby = !sm->master && sm->here != PREFLIGHT_YES;
 		if (sm->master)
 			p->master_here = sm->here;
 		error = copy(&sm->name, fabric_port_node(fabric, seen[i].port)->name);

@@ -24,6 +24,32 @@ int survey(struct transaction *t);
 /* Whether what the survey found lets it go on; else a finding each. */
 bool judge(struct transaction *t);
 
+bool judge_flavour(struct transaction *t);
+bool judge_masters(struct transaction *t);
+
+/* --- standby.c --- */
+
+/* Whether each standby has the same files, or that was put off. */
+bool judge_standbys(struct transaction *t);
+/* Keeps what came of it; where the old files are back, says so of standbys that have the new ones. */
+void settle_standbys(struct transaction *t);
+/* The commands for each standby that is not confirmed; `folder` and `policy` as words for sh. */
+int tell_standbys(FILE *out, const struct transaction *t, const char *folder, const char *policy);
+
+/* --- restart.c --- */
+
+/* Whether OpenSM has to be started again for the change, kept in t->restart, and may be; else a finding. */
+bool judge_restart(struct transaction *t);
+/* Does it, and finds the new process. 0 or, with a finding, -errno. */
+int restart(struct transaction *t);
+
+/* --- stage.c, wait.c --- */
+
+int stage(struct transaction *t, const struct policy *policy);
+/* What an admin has to do: all of it when staging, else on standbys. The caller frees *text. */
+int steps_text(const struct transaction *t, const char *policy, char **text);
+int wait_only(struct transaction *t, const struct qos_config *config);
+
 /* --- survey_files.c --- */
 
 /* The files that a reload reads: their faults, and what others changed in them. */
@@ -31,6 +57,8 @@ int survey_files(struct transaction *t, struct survey *s);
 
 /* --- digest.c --- */
 
+/* The keys that all OpenSMs must have the same, to be put behind a standby's config. The caller frees *text. */
+int shared_keys_text(const struct text *conf, char **text, size_t *size);
 char *shell_word(const char *word); /* for sh, quoted where needed; NULL: out of memory */
 
 #endif

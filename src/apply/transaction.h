@@ -37,6 +37,7 @@ struct transaction {
 	struct apply_result *result;
 	struct change_file conf, rules;
 	struct steps steps; /* borrowed texts, in order */
+	bool restart;	 /* OpenSM is to be started again, not only told to reload */
 	bool undo;	 /* going back is what was asked for, no failure */
 	bool unfinished; /* an earlier apply was cut short: whether OpenSM read its files is not known */
 	const struct sm_options *sm_wanted; /* what the SM must say once all is applied; NULL: not asked */

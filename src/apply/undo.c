@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transaction.h"
+#include "survey.h"
 
 #define LOCK_WAIT_S 60
 
@@ -56,6 +56,7 @@ static int undo(struct transaction *t, struct history *h)
 			if (!t->options->unconfirmed && h->confirm == HISTORY_WAITING &&
 			    t->result->outcome == APPLY_ROLLED_BACK)
 				confirm_disarm(h->folder);
+			settle_standbys(t);
 		} else {
 			error = -ENOMEM;
 		}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* ibqos apply: installs a policy, reloads OpenSM, waits until every port reads back right, else rolls back. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "confirm.h"
 #include "policy_plan.h"
 
@@ -7,9 +10,12 @@ struct apply_command {
 	struct cmd_options common; /* first: children get the same pointer */
 	struct apply_options apply;
 	unsigned plan_flags;
+	struct apply_standby *standby; /* as many as arguments may be */
+	size_t standby_room;
 };
 
-enum { KEY_ALLOW_DROP = 0x200, KEY_ALLOW_BOUNCE, KEY_MAX_LAG, KEY_INCLUDE_PENDING, KEY_FORCE_FLAVOUR, KEY_CONFIRM_WITHIN };
+enum { KEY_ALLOW_DROP = 0x200, KEY_ALLOW_BOUNCE, KEY_MAX_LAG, KEY_INCLUDE_PENDING, KEY_FORCE_FLAVOUR,
+	KEY_ALLOW_RESTART, KEY_STANDBY, KEY_STANDBY_LATER, KEY_STAGE, KEY_WAIT_ONLY, KEY_CONFIRM_WITHIN };
 
 static const struct argp_option own_options[] = {
 	APPLY_OPTIONS,
@@ -22,9 +28,32 @@ static const struct argp_option own_options[] = {
 	 "go on although the reload brings edits of others into force", 0},
 	{"confirm-within", KEY_CONFIRM_WITHIN, "TIME", 0,
 	 "undo it again, by a systemd timer, unless `ibqos confirm` comes within TIME (10m)", 0},
+	{"allow-restart", KEY_ALLOW_RESTART, NULL, 0,
+	 "have systemd start OpenSM again where it had no config at its start, which a reload does not mend", 0},
+	{"standby", KEY_STANDBY, "HOST:SHA256", 0, "this standby has the same files; may be given for each", 0},
+	{"standby-later", KEY_STANDBY_LATER, NULL, 0, "go on although a standby has not got the files yet", 0},
+	{"stage", KEY_STAGE, "DIR", 0, "write the files there, say what to do with them, and change nothing", 0},
+	{"wait-only", KEY_WAIT_ONLY, NULL, 0, "write nothing and reload nothing: read back until the ports hold the policy", 0},
 	{"force-flavour", KEY_FORCE_FLAVOUR, NULL, 0, "go on although OpenSM is not one that ibqos is tested with", 0},
 	{0},
 };
+
+/* "HOST:SHA256". */
+static void take_standby(struct argp_state *state, struct apply_command *o, char *arg)
+{
+	char *colon = strrchr(arg, ':');
+	struct apply_standby *grown;
+
+	if (!colon || colon == arg || strlen(colon + 1) != 64 || colon[1 + strspn(colon + 1, "0123456789abcdefABCDEF")])
+		argp_error(state, "--standby %s: not a host, a colon and a SHA-256 of 64 hexadecimal digits", arg);
+	grown = array_grow(o->standby, &o->standby_room, o->apply.standby_count + 1, sizeof(*grown));
+	if (!grown)
+		argp_failure(state, IBQOS_EXIT_UNKNOWN, 0, "out of memory");
+	*colon = '\0';
+	o->standby = grown;
+	o->standby[o->apply.standby_count++] = (struct apply_standby){arg, colon + 1};
+	o->apply.standby = o->standby;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -45,6 +74,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_INCLUDE_PENDING:
 		o->apply.include_pending = true;
+		return 0;
+	case KEY_ALLOW_RESTART:
+		o->apply.allow_restart = true;
+		return 0;
+	case KEY_STANDBY:
+		take_standby(state, o, arg);
+		return 0;
+	case KEY_STANDBY_LATER:
+		o->apply.standby_later = true;
+		return 0;
+	case KEY_STAGE:
+		o->apply.stage = arg;
+		return 0;
+	case KEY_WAIT_ONLY:
+		o->apply.wait_only = true;
+		o->plan_flags |= PLAN_TABLES_ONLY; /* the files may lie on another host */
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		if (o->apply.stage && o->apply.wait_only)
+			argp_error(state, "--stage and --wait-only exclude each other");
 		return 0;
 	case KEY_FORCE_FLAVOUR:
 		o->apply.force_flavour = true;
@@ -101,6 +150,7 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 	}
 	apply_result_clear(&result);
 	cmd_undo_command_clear(&undo);
+	free(options.standby);
 	cmd_plan_clear(&p);
 	return session_end(&s);
 }

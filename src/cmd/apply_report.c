@@ -81,19 +81,23 @@ void cmd_apply_end(struct cmd_session *s, const struct apply_result *result, int
 	report_bool(r, "unchanged", NULL, result->outcome == APPLY_UNCHANGED);
 	report_bool(r, "installed", NULL, result->installed);
 	report_bool(r, "rolled_back", NULL, result->outcome == APPLY_ROLLED_BACK);
-	if (result->outcome != APPLY_REFUSED)
+	if (result->outcome != APPLY_REFUSED && result->outcome != APPLY_STAGED)
 		report_number(r, "reloads", "reloads of OpenSM", result->reloads);
 	if (result->steps > 0) {
 		report_number(r, "steps", NULL, result->steps);
 		report_number(r, "step", NULL, result->step);
 	}
-	if (result->outcome == APPLY_APPLIED)
+	if (result->outcome == APPLY_APPLIED || result->outcome == APPLY_WAITED)
 		report_real(r, "seconds", "until the last port read right", result->seconds, 1, "s");
 	if (result->confirm_id)
 		report_string(r, "confirm", "to be confirmed, or it is undone: ibqos confirm", result->confirm_id);
 	if (result->history)
 		report_string(r, "history", "files before and after", result->history);
+	if (result->restarted)
+		report_bool(r, "restarted", "OpenSM was started again", true);
 	report_section_end(r);
+	if (result->steps_text && result->steps_text[0])
+		report_text(r, "to_do", "to be done, by hand or by another tool", result->steps_text);
 	if (result->measured) {
 		report_ports(r, "ports", "ports, against the new tables", &result->verify);
 		if (!result->back_measured)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ibqos/apply.h"
 #include "policy_plan.h"
 #include "verify_paths.h"
 #include "verify_sample.h"
@@ -20,7 +21,8 @@ struct verify_options {
 	struct cmd_sample sample;
 };
 
-enum { KEY_OPENSM_CONF = 0x200, KEY_SM_RECORDS, KEY_PATHS, KEY_SL, KEY_BY_LFT, KEY_SAMPLE, KEY_ROTATE, KEY_COVERAGE_FLOOR };
+enum { KEY_OPENSM_CONF = 0x200, KEY_SM_RECORDS, KEY_PATHS, KEY_SL, KEY_BY_LFT, KEY_SAMPLE, KEY_ROTATE, KEY_COVERAGE_FLOOR,
+	KEY_STATE_DIR };
 
 static const struct argp_option own_options[] = {
 	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "expect what OpenSM programs from this opensm.conf; no policy is needed", 0},
@@ -32,6 +34,7 @@ static const struct argp_option own_options[] = {
 	{"sample", KEY_SAMPLE, "PART", 0, "look at some ports only: 250, 5%, or 3/24 for the third of 24 parts; the exit status is 3 then", 0},
 	{"rotate", KEY_ROTATE, "FILE", 0, "with --sample 1/N: the parts in turn, kept in FILE, and what they all say together", 0},
 	{"coverage-floor", KEY_COVERAGE_FLOOR, "P", 0, "with --sample: percent of the ports that are enough for exit status 0 (default 100)", 0},
+	{"state-dir", KEY_STATE_DIR, "DIR", 0, "where apply keeps its history (default " IBQOS_STATE_DIR ")", 0},
 	{0},
 };
 
@@ -42,6 +45,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		cmd_hand_down(state, &o->common);
+		return 0;
+	case KEY_STATE_DIR:
+		o->common.ctx->state_dir = arg;
 		return 0;
 	case KEY_OPENSM_CONF:
 		o->opensm_conf = arg;
@@ -176,6 +182,7 @@ static void verify_policy(struct cmd_session *s, const char *path, size_t record
 		sm.policy = p.policy;
 		if (verify_files(s, p.policy))
 			sm.config = p.policy->opensm_config;
+		apply_standby_todo(s->ctx, p.policy->opensm_config, &s->findings);
 		verify_fabric(s, &p.plan->config, &sm, paths);
 	}
 	cmd_plan_clear(&p);

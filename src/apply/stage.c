@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Staging: the files as they are to be are written elsewhere, and what is to be done with them is
+ * told: for sites where another tool deploys, for OpenSMs that ibqos does not reload, for standbys.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "survey.h"
+
+#define STAGE_MODE 0644
+
+static int write_one(const struct transaction *t, const char *name, const char *text, size_t size)
+{
+	char *path = NULL;
+	struct finding *f;
+	int error;
+
+	if (asprintf(&path, "%s/%s", t->options->stage, name) < 0)
+		return -ENOMEM;
+	error = file_replace(path, text, size, STAGE_MODE);
+	if (error != 0) {
+		f = finding_at(finding_add(t->findings, FINDING_APPLY_NOT_WRITABLE), path, 0, 0);
+		finding_set(&f->got, "%s", strerror(-error));
+	}
+	free(path);
+	return error;
+}
+
+static int write_files(const struct transaction *t)
+{
+	char *keys = NULL;
+	size_t size = 0;
+	int error = dir_make(t->options->stage, 0755);
+	struct finding *f;
+
+	if (error != 0) {
+		f = finding_at(finding_add(t->findings, FINDING_APPLY_NOT_WRITABLE), t->options->stage, 0, 0);
+		finding_set(&f->got, "%s", strerror(-error));
+		return error;
+	}
+	error = shared_keys_text(&t->conf.new, &keys, &size);
+	if (error == 0)
+		error = write_one(t, "opensm.conf", t->conf.new.text, t->conf.new.size);
+	if (error == 0)
+		error = write_one(t, "qos-policy.conf", t->rules.new.text, t->rules.new.size);
+	if (error == 0)
+		error = write_one(t, "qos-keys.conf", keys, size);
+	free(keys);
+	return error;
+}
+
+/* How this OpenSM is told to read its files again. */
+static void tell_reload(FILE *out, const struct apply_preflight *p)
+{
+	if (p->facts.flavour != OPENSM_TESTED && p->pid != 0)
+		fprintf(out, "# reload it as its vendor says: ibqos does not know this OpenSM\n");
+	else if (p->facts.unit)
+		fprintf(out, "systemctl kill -s HUP %s\n", p->facts.unit);
+	else if (p->pid != 0)
+		fprintf(out, "kill -HUP %d\n", p->pid);
+	else
+		fprintf(out, "kill -HUP $(pidof opensm)    # where it runs\n");
+}
+
+/* Rules first, as apply has it: with the old tables they do no harm. */
+static int tell_steps(FILE *out, const struct transaction *t, const char *policy)
+{
+	const struct apply_preflight *p = &t->result->preflight;
+	char *folder = shell_word(t->options->stage), *conf = shell_word(t->conf.path), *rules = shell_word(t->rules.path);
+	char *word = shell_word(policy);
+	int error = folder && conf && rules && word ? 0 : -ENOMEM;
+
+	if (error == 0) {
+		error = tell_standbys(out, t, folder, word);
+		fprintf(out, "# the master's own files\n");
+		fprintf(out, "install -m 644 %s/qos-policy.conf %s\n", folder, rules);
+		fprintf(out, "install -m 644 %s/opensm.conf %s\n", folder, conf);
+		if (!t->conf.now.text)
+			fprintf(out, "# there was no config: OpenSM has to be started again, a reload does not make it read one\n");
+		else
+			tell_reload(out, p);
+		fprintf(out, "ibqos apply --wait-only %s\n", word);
+	}
+	free(folder);
+	free(conf);
+	free(rules);
+	free(word);
+	return error;
+}
+
+int steps_text(const struct transaction *t, const char *policy, char **text)
+{
+	size_t size;
+	FILE *out = open_memstream(text, &size);
+	int error, ended;
+
+	if (!out)
+		return -ENOMEM;
+	if (t->options->stage)
+		error = tell_steps(out, t, policy);
+	else
+		error = tell_standbys(out, t, "STAGED", policy);
+	ended = text_stream_end(out, text);
+	if (error == 0)
+		error = ended;
+	if (error != 0) {
+		free(*text);
+		*text = NULL;
+	}
+	return error;
+}
+
+/* What would stop an apply is said, but stops nothing here, other than files that OpenSM would refuse. */
+static bool judge_staged(struct transaction *t)
+{
+	size_t first = t->findings->count;
+	bool refused = false;
+
+	for (int i = 0; i < PREFLIGHT_FILES; i++)
+		refused |= t->result->preflight.files[i].faults[FINDING_CRITICAL] > 0;
+	judge_flavour(t);
+	judge_masters(t);
+	for (size_t i = first; i < t->findings->count; i++)
+		t->findings->items[i].severity = FINDING_WARNING;
+	for (size_t i = 0; i < t->findings->count; i++)
+		if (t->findings->items[i].code == FINDING_APPLY_PENDING)
+			t->findings->items[i].severity = FINDING_WARNING;
+	return !refused;
+}
+
+int stage(struct transaction *t, const struct policy *policy)
+{
+	int error;
+
+	opensm_find(t->ctx, t->conf.path, &t->sm); /* none is fine: it may run elsewhere */
+	error = survey(t);
+	if (error != 0)
+		return error;
+	if (t->options->surveyed)
+		t->options->surveyed(t->options->surveyed_arg, &t->result->preflight);
+	if (!judge_staged(t))
+		return 0;
+	error = write_files(t);
+	if (error != 0)
+		return error == -ENOMEM ? error : 0; /* told */
+	error = steps_text(t, policy->path, &t->result->steps_text);
+	if (error == 0) {
+		t->result->outcome = APPLY_STAGED;
+		t->result->reached = APPLY_DONE;
+	}
+	return error;
+}
