@@ -586,7 +586,7 @@ def test_standby_with_the_same_files_takes_over(fabric):
     f = fabric(**SMALL)
     a, b = pair(f)
     path = policy.write(f, a)
-    apply(f, path).ok()
+    assert serious(apply(f, path, "--standby-later").ok(1)) == {"apply-standby-later"}
     shutil.copy(a.policy, b.policy)
     with open(b.config, "wb") as c:
         c.write(read(a.config).replace(a.dir.encode(), b.dir.encode()).replace(b"sm_priority 5", b"sm_priority 3"))
@@ -601,7 +601,7 @@ def test_standby_with_files_of_its_own_takes_over_and_verify_tells(fabric):
     f = fabric(**SMALL)
     a, b = pair(f, qos="TRUE", qos_sl2vl=",".join(["0"] * 16))
     path = policy.write(f, a)
-    apply(f, path).ok()
+    assert serious(apply(f, path, "--standby-later").ok(1)) == {"apply-standby-later"}
     clean(f, path)
     a.kill()
     b.wait_state("MASTER")
@@ -617,13 +617,13 @@ def test_standby_takes_over_while_applying(fabric, background):
     path = policy.write(f, a)
     old = files(a)
     a.pause()
-    p = background(f, path)
+    p = background(f, path, "--standby-later")
     p.wait_reloaded(f)
     b.wait_state("MASTER")
     b.wait_up()
     a.kill()
     r = p.result()
-    assert r.returncode == 2 and serious(r) == {"apply-failed", "apply-rolled-back"}
+    assert r.returncode == 2 and serious(r) == {"apply-failed", "apply-rolled-back", "apply-standby-later"}
     assert "OpenSM is gone" in policy.codes(r)["apply-rolled-back"][0]["got"] and whole_old(a, old)
     assert sl2vl(f, "0", "1") == ",".join(["0"] * 16)
     assert f.ibqos("verify", path, host="gpu-003").returncode == 2
@@ -671,4 +671,4 @@ def test_two_opensms_of_one_config(fabric):
     path = policy.write(f, a)
     old = files(a)
     r = apply(f, path).ok(3)
-    assert serious(r) == {"opensm-ambiguous"} and files(a) == old
+    assert serious(r) == {"opensm-ambiguous", "apply-standby"} and files(a) == old
