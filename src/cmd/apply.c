@@ -91,10 +91,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->apply.wait_only = true;
 		o->plan_flags |= PLAN_TABLES_ONLY; /* the files may lie on another host */
 		return 0;
-	case ARGP_KEY_SUCCESS:
-		if (o->apply.stage && o->apply.wait_only)
-			argp_error(state, "--stage and --wait-only exclude each other");
-		return 0;
 	case KEY_FORCE_FLAVOUR:
 		o->apply.force_flavour = true;
 		return 0;
@@ -102,6 +98,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->apply.confirm_within_s = (unsigned)cmd_duration(state, "--confirm-within", arg, 1, 7 * 86400);
 		return 0;
 	case ARGP_KEY_SUCCESS:
+		if (o->apply.stage && o->apply.wait_only)
+			argp_error(state, "--stage and --wait-only exclude each other");
 		if (o->apply.confirm_within_s != 0 && o->apply.confirm_within_s <= o->apply.deadline_s)
 			argp_error(state, "--confirm-within must be longer than --deadline, %u s, which it includes",
 				   o->apply.deadline_s);
