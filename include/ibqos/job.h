@@ -190,4 +190,111 @@ void job_check(const struct job_env *env, const struct job_question *q, struct f
 void job_check_hosts(const struct job_env *envs, size_t count, const struct job_question *q,
 		     struct finding_list *findings);
 
+/* --- what NCCL logged (log*.c) --- */
+
+/*
+ * Logs are read as a stream: what is kept is what there is of hosts, processes, adapters, settings and kinds of errors,
+ * not of lines. Lines of all processes may be mixed, each with what a launcher puts before it.
+ */
+struct job_log;
+
+enum job_log_cause { /* why a process uses sockets; the first that is known counts */
+	JOB_LOG_CAUSE_NONE,
+	JOB_LOG_CAUSE_DISABLED,	   /* NCCL_IB_DISABLE */
+	JOB_LOG_CAUSE_NET,	   /* NCCL_NET */
+	JOB_LOG_CAUSE_LIBRARY,	   /* libibverbs cannot be opened */
+	JOB_LOG_CAUSE_NO_IP,	   /* no IP interface for NET/IB */
+	JOB_LOG_CAUSE_NO_DEVICE,   /* no adapter with an active port that NCCL_IB_HCA takes */
+};
+#define JOB_LOG_NETWORK 32
+#define JOB_LOG_SETTINGS 256 /* different settings that are told apart */
+struct job_log_process {
+	char *key;		      /* "host:pid" */
+	size_t host;		      /* index */
+	unsigned nccl;		      /* 0: not told */
+	long rank, ranks;	      /* in the largest communicator; -1: not told */
+	char network[JOB_LOG_NETWORK]; /* "IB", "Socket", a plugin's; "": not told */
+	bool failed;		      /* no network could be started */
+	bool no_interface;	      /* no interface for sockets */
+	bool connected;		      /* "Connected all rings" */
+	bool net_lines, env_lines;    /* lines that only NET, only ENV of NCCL_DEBUG_SUBSYS shows */
+	enum job_log_cause cause;
+	unsigned line;		      /* that chose the network; 0: none */
+	size_t file;		      /* index */
+	uint64_t channels_net, channels_gdr, channels_socket, channels_local;
+	uint64_t info, warn;	      /* lines */
+	bool infiniband, ethernet;    /* link layers of the adapters that it uses */
+	uint64_t settings[JOB_LOG_SETTINGS / 64]; /* bit: index of a setting */
+};
+struct job_log_host {
+	char *name;
+	size_t processes;
+	uint64_t warn, completions, events;
+};
+struct job_log_device {
+	size_t host;
+	char *name; /* "mlx5_0:1" */
+	enum job_link link;
+	uint64_t mbps;	      /* 0: not told */
+	int gdr;	      /* 1 enabled, 0 disabled, -1 not told */
+};
+struct job_log_setting {
+	char *name, *value;
+	bool cr; /* the value ends in a CR, which is part of it */
+	size_t processes, file;
+	unsigned line;
+};
+enum job_log_kind {
+	JOB_LOG_COMPLETION, /* code is the status of the work completion */
+	JOB_LOG_ASYNC,
+	JOB_LOG_ASYNC_FATAL,
+	JOB_LOG_MODIFY_QP,
+	JOB_LOG_FLID,
+	JOB_LOG_OTHER, /* any other line of NCCL WARN */
+};
+struct job_log_event {
+	enum job_log_kind kind;
+	size_t host;
+	char *device;	/* "mlx5_0" or "mlx5_0:1"; NULL: not told */
+	int code;
+	unsigned vendor;
+	char *text;	/* of the first: the event's name, the message */
+	char *peer;	/* of the first; NULL */
+	uint64_t count;
+	size_t file;
+	unsigned line; /* of the first */
+};
+struct job_log_view { /* borrowed; valid until the log is freed */
+	const struct job_log_process *processes;
+	size_t process_count;
+	const struct job_log_host *hosts;
+	size_t host_count;
+	const struct job_log_device *devices;
+	size_t device_count;
+	const struct job_log_setting *settings;
+	size_t setting_count;
+	const struct job_log_event *events;
+	size_t event_count;
+	char *const *files;
+	size_t file_count;
+	uint64_t bytes, lines, nccl_lines, torn; /* torn: a line that another process's line broke */
+	uint64_t untracked; /* things for which there was no more room */
+	bool all_cr;	    /* every line of NCCL ends in CR: the file's way, not the values' */
+};
+
+int job_log_new(struct job_log **log);
+void job_log_free(struct job_log *log);
+/* A file's bytes, in pieces of any size. 0 or -ENOMEM. */
+int job_log_begin(struct job_log *log, const char *file);
+int job_log_feed(struct job_log *log, const char *data, size_t size);
+int job_log_end(struct job_log *log);
+/* Reads a file whole, "-" being standard input; gzip is unpacked. 0 or -errno; -EINTR when asked to stop. -EBADMSG: a
+ * gzip file that ends too early or is broken; what was read counts. */
+int job_log_read(struct job_log *log, const struct ibqos_ctx *ctx, const char *path);
+struct job_log_view job_log_view(const struct job_log *log);
+/* Findings of all that was read; with a class also whether it was run in it. */
+void job_log_check(const struct job_log *log, const struct job_question *question, struct finding_list *findings);
+/* Counters for node_exporter's textfile collector. 0 or -errno. */
+int job_log_metrics(const struct job_log *log, FILE *out);
+
 #endif

@@ -193,6 +193,16 @@ def test_dropped_sl(check):
     assert found["job-sl-dropped", "NCCL_IB_SL=7"]["got"] == "SL 7, which no class has"
 
 
+def test_exact_tables(check):
+    """SL 3 is VL 3, which has no weight; SL 4 is VL 15."""
+    text = policy.text(None, tables="")
+    text = text.replace("tables: ", "tables:\n  ca:\n    sl2vl: 0,1,2,3,15,0,0,0,0,0,0,0,0,0,0,0\n"
+                        "    vlarb_high: ''\n    vlarb_low: 0:64,1:192,2:64\n    high_limit: 0\n")
+    assert ("job-sl-starved", "NCCL_IB_SL=3") in check("NCCL_IB_SL=3", text=text)
+    assert ("job-sl-dropped", "NCCL_IB_SL=4") in check("NCCL_IB_SL=4", text=text)
+    assert {c for c, _ in check("NCCL_IB_SL=2", text=text)} == {"job-sl-other"}
+
+
 def test_routing_engine(check, tmp_path):
     conf = tmp_path / "opensm.conf"
     text = policy.text(None) + f"opensm:\n  config: {conf}\n"
@@ -209,6 +219,7 @@ def test_hosts_compared(ibqos, tmp_path):
     files = [a for n in "abcd" for a in ("--env-file", tmp_path / n)]
     r = ibqos("job", "check", *files, "--format", "json").ok(1)
     found = [(os.path.basename(f["file"]), f["line"], f["what"], f["wanted"], f["got"]) for f in r.json["findings"]]
+    assert {f["code"] for f in r.json["findings"]} == {"job-hosts-differ"}
     assert found == [("c", 1, "NCCL_IB_SL", "1, as most hosts have", "2"), ("d", None, "NCCL_IB_SL", "1, as most hosts have", "unset")]
     assert "sender's counts" in r.json["findings"][0]["detail"]
     r = ibqos("job", "check", *files, "--nccl", "2.20.5", "--format", "json").ok(1)
@@ -311,6 +322,28 @@ def test_scripts(ibqos, tmp_path):
     r = ibqos("job", "check", script, *args).ok(1)
     assert {f["code"] for f in r.json["findings"]} == {"job-script-several", "job-sl-other"}
     assert "cannot read" in ibqos("job", "check", tmp_path / "none", *args).ok(3).stderr
+
+
+def test_conf_file_of_a_script(ibqos, root, tmp_path):
+    script = tmp_path / "run.sh"
+    script.write_text("export NCCL_CONF_FILE=$HOME/x\n")
+    r = ibqos("job", "check", script, "--root", root, "--format", "json").ok(3)
+    assert [(f["code"], f["line"]) for f in r.json["findings"]] == [("job-conf-unread", 1)]
+    script.write_text("export NCCL_CONF_FILE=/named\n")
+    assert counting(ibqos("job", "check", script, "--root", root, "--format", "json").ok(0))["NCCL_IB_SL"] == "5"
+
+
+def test_long_lines(ibqos, root, tmp_path):
+    (tmp_path / "env").write_text("")
+    (root / "etc/nccl.conf").write_text("NCCL_IB_HCA==mlx5_0," + "x" * 5000 + "\n" + "K" * 1500 + "=1\n")
+
+    def long(*args):
+        r = ibqos("job", "check", "--env-file", tmp_path / "env", "--root", root, *args, "--format", "json")
+        return [(f["line"], f["column"], f["got"]) for f in r.json["findings"] if f["code"] == "job-conf-long"]
+
+    assert long() == [(1, 1, "cut after 4095 bytes; the rest is read as a line of its own"), (2, 1, "key cut after 1023 bytes")]
+    assert long("--nccl", "2.29.7") == [(1, 1, "value cut after 1023 bytes"), (2, 1, "key cut after 1023 bytes")]
+    assert "outside its buffer" in long("--nccl", "2.22.3")[1][2]
 
 
 def test_bad_usage(ibqos, tmp_path):

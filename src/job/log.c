@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A log of NCCL as a stream of bytes: lines, prefixes, processes. A line of NCCL is
+ *   [timestamp ]host:pid:tid [dev] NCCL INFO message
+ *   [timestamp ]host:pid:tid [dev] file:line [(function) ]NCCL WARN message
+ * (src/debug.cc of each release), behind whatever a launcher has put first. A line without NCCL costs two
+ * memchr().
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+#define MARK_SIZE 10 /* "NCCL INFO " */
+
+size_t log_find(struct job_log *log, struct log_index **table, const char *key, size_t size, size_t count, size_t most,
+		bool *added)
+{
+	struct log_index *found;
+
+	*added = false;
+	HASH_FIND(hh, *table, key, size, found);
+	if (found)
+		return found->at;
+	if (count >= most) {
+		log->untracked++;
+		return SIZE_MAX;
+	}
+	found = calloc(1, sizeof(*found));
+	if (found)
+		found->key = malloc(size + 1);
+	if (!found || !found->key) {
+		free(found);
+		log->failed = true;
+		return SIZE_MAX;
+	}
+	memcpy(found->key, key, size);
+	found->key[size] = '\0';
+	found->at = count;
+	HASH_ADD_KEYPTR(hh, *table, found->key, size, found);
+	*added = true;
+	return count;
+}
+
+char *log_copy(const char *text, size_t size)
+{
+	size_t length = strnlen(text, size);
+	char *made = malloc(length + 1);
+
+	if (made) {
+		memcpy(made, text, length);
+		made[length] = '\0';
+	}
+	return made;
+}
+
+static void index_free(struct log_index **table)
+{
+	struct log_index *item, *next;
+
+	HASH_ITER(hh, *table, item, next) {
+		HASH_DEL(*table, item);
+		free(item->key);
+		free(item);
+	}
+}
+
+int job_log_new(struct job_log **log)
+{
+	struct job_log *made = calloc(1, sizeof(*made));
+
+	if (made)
+		made->carry = malloc(LOG_LINE);
+	if (!made || !made->carry) {
+		free(made);
+		*log = NULL;
+		return -ENOMEM;
+	}
+	*log = made;
+	return 0;
+}
+
+void job_log_free(struct job_log *log)
+{
+	if (!log)
+		return;
+	for (size_t i = 0; i < log->process_count; i++)
+		free(log->processes[i].key);
+	for (size_t i = 0; i < log->host_count; i++)
+		free(log->hosts[i].name);
+	for (size_t i = 0; i < log->device_count; i++)
+		free(log->devices[i].name);
+	for (size_t i = 0; i < log->setting_count; i++) {
+		free(log->settings[i].name);
+		free(log->settings[i].value);
+	}
+	for (size_t i = 0; i < log->event_count; i++) {
+		free(log->events[i].device);
+		free(log->events[i].text);
+		free(log->events[i].peer);
+	}
+	for (size_t i = 0; i < log->file_count; i++)
+		free(log->files[i]);
+	index_free(&log->by_process);
+	index_free(&log->by_host);
+	index_free(&log->by_device);
+	index_free(&log->by_setting);
+	index_free(&log->by_event);
+	free(log->processes);
+	free(log->hosts);
+	free(log->devices);
+	free(log->settings);
+	free(log->events);
+	free(log->files);
+	free(log->carry);
+	free(log);
+}
+
+/* --- prefixes --- */
+
+static bool digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Past digits backwards from `end`; NULL if there is none. */
+static const char *digits_before(const char *begin, const char *end)
+{
+	const char *at = end;
+
+	while (at > begin && digit(at[-1]))
+		at--;
+	return at < end ? at : NULL;
+}
+
+/* "host:pid:tid" that ends at `end`: the begin of host, *pid_end behind pid. NULL: it is none. */
+static const char *process_before(const char *begin, const char *end, const char **pid_end)
+{
+	const char *at = digits_before(begin, end);
+
+	if (!at || at == begin || at[-1] != ':')
+		return NULL;
+	*pid_end = at - 1;
+	at = digits_before(begin, at - 1);
+	if (!at || at == begin || at[-1] != ':')
+		return NULL;
+	end = --at;
+	/* a launcher's own prefix ends in a blank, or in what no name of a host has: "[1,0]<stdout>:host" */
+	while (at > begin && (unsigned char)at[-1] > ' ' && !strchr(":]>|", at[-1]))
+		at--;
+	return at < end ? at : NULL;
+}
+
+struct prefix {
+	const char *key, *key_end; /* "host:pid" */
+	const char *host_end;
+	const char *source;
+	size_t source_size;
+};
+
+/* Reads what stands between the line's begin and "NCCL INFO " or "NCCL WARN " at `mark`. */
+static bool read_prefix(const char *begin, const char *mark, bool warn, struct prefix *p)
+{
+	const char *at = mark;
+
+	*p = (struct prefix){0};
+	if (warn) { /* back over "file:line " or "file:line (function) " */
+		while (at > begin && at[-1] == ' ')
+			at--;
+		if (at > begin && at[-1] == ')') {
+			while (at > begin && at[-1] != '(')
+				at--;
+			at -= at > begin;
+			while (at > begin && at[-1] == ' ')
+				at--;
+		}
+		p->source = at;
+		while (p->source > begin && p->source[-1] != ' ')
+			p->source--;
+		p->source_size = (size_t)(at - p->source);
+		at = p->source;
+	}
+	while (at > begin && at[-1] == ' ')
+		at--;
+	if (at > begin && at[-1] == ']') {
+		at = digits_before(begin, at - 1);
+		if (!at || at == begin || at[-1] != '[')
+			return false;
+		at--;
+		while (at > begin && at[-1] == ' ')
+			at--;
+	}
+	p->key = process_before(begin, at, &p->key_end);
+	if (!p->key)
+		return false;
+	p->host_end = digits_before(p->key, p->key_end) - 1;
+	return true;
+}
+
+static struct job_log_process *process_of(struct job_log *log, const struct prefix *p)
+{
+	size_t size = (size_t)(p->key_end - p->key), at, host;
+	struct job_log_process *grown;
+	bool added;
+
+	if (log->last < log->process_count && strncmp(log->processes[log->last].key, p->key, size) == 0 &&
+	    log->processes[log->last].key[size] == '\0')
+		return &log->processes[log->last];
+	at = log_find(log, &log->by_process, p->key, size, log->process_count, LOG_PROCESSES, &added);
+	if (at == SIZE_MAX)
+		return NULL;
+	log->last = at;
+	if (!added)
+		return &log->processes[at];
+	host = log_find(log, &log->by_host, p->key, (size_t)(p->host_end - p->key), log->host_count, LOG_HOSTS, &added);
+	if (added) {
+		struct job_log_host *hosts = array_grow(log->hosts, &log->host_room, log->host_count + 1, sizeof(*hosts));
+
+		if (hosts) {
+			log->hosts = hosts;
+			hosts[log->host_count] = (struct job_log_host){.name = log_copy(p->key, (size_t)(p->host_end - p->key))};
+			log->failed |= !hosts[log->host_count++].name;
+		}
+		log->failed |= !hosts;
+	}
+	grown = array_grow(log->processes, &log->process_room, log->process_count + 1, sizeof(*grown));
+	if (!grown || host >= log->host_count) {
+		log->failed = true;
+		return NULL;
+	}
+	log->processes = grown;
+	grown[at] = (struct job_log_process){.key = log_copy(p->key, size), .host = host, .rank = -1, .ranks = -1};
+	if (!grown[at].key) {
+		log->failed = true;
+		return NULL;
+	}
+	log->process_count++;
+	log->hosts[host].processes++;
+	return &log->processes[at];
+}
+
+/* --- lines --- */
+
+/* "NCCL INFO " or "NCCL WARN " in from..end; NULL: none. For what is as short as a line memmem() takes longer to begin. */
+static const char *mark_in(const char *from, const char *end)
+{
+	while ((size_t)(end - from) >= MARK_SIZE) {
+		const char *mark = memchr(from, 'N', (size_t)(end - from) - MARK_SIZE + 1);
+
+		if (!mark || memcmp(mark, "NCCL INFO ", MARK_SIZE) == 0 || memcmp(mark, "NCCL WARN ", MARK_SIZE) == 0)
+			return mark;
+		from = mark + 1;
+	}
+	return NULL;
+}
+
+/*
+ * The prefix of a line that broke another one: its host stands right behind the other's text. It is the longest end of that
+ * text which is a host known by now.
+ */
+static bool known_host(struct job_log *log, struct prefix *p)
+{
+	for (; p->key < p->host_end; p->key++) {
+		struct log_index *found;
+
+		HASH_FIND(hh, log->by_host, p->key, (size_t)(p->host_end - p->key), found);
+		if (found)
+			return true;
+	}
+	return false;
+}
+
+/* A message whose prefix was read. */
+static void message(struct job_log *log, struct log_message *m, const char *mark, const char *end)
+{
+	m->text = mark + MARK_SIZE;
+	m->line = log->line + 1;
+	m->warn = mark[5] == 'W';
+	m->cr = end > m->text && end[-1] == '\r';
+	m->size = (size_t)(end - m->text) - m->cr;
+	log->cr_lines += m->cr;
+	log->nccl_lines++;
+	log_message(log, m);
+}
+
+/* The same prefix as that of the line before, which most lines have: nothing to read. */
+static bool same_prefix(const struct job_log *log, const char *line, const char *mark)
+{
+	return log->last < log->process_count && log->prefix_size == (size_t)(mark - line) && mark[5] == 'I' &&
+	       memcmp(line, log->prefix, log->prefix_size) == 0;
+}
+
+/* `broke`: the message begins inside another process's line. */
+static void one_message(struct job_log *log, const char *line, const char *mark, const char *end, bool broke)
+{
+	struct log_message m = {0};
+	struct prefix p;
+
+	if (!broke && same_prefix(log, line, mark)) {
+		m.process = &log->processes[log->last];
+		message(log, &m, mark, end);
+		return;
+	}
+	if (!read_prefix(line, mark, mark[5] == 'W', &p) || (broke && !known_host(log, &p)))
+		return;
+	m.process = process_of(log, &p);
+	if (!m.process)
+		return;
+	m.source = p.source;
+	m.source_size = p.source_size;
+	log->prefix_size = 0;
+	if (!broke && mark[5] == 'I' && (size_t)(mark - line) <= sizeof(log->prefix)) {
+		log->prefix_size = (size_t)(mark - line);
+		memcpy(log->prefix, line, log->prefix_size);
+	}
+	message(log, &m, mark, end);
+}
+
+/* The messages of one line: one, or several where processes wrote into each other's. */
+static void one_line(struct job_log *log, const char *line, const char *mark, const char *stop)
+{
+	const char *from = line;
+	bool broke = false;
+
+	while (mark && mark + MARK_SIZE <= stop) {
+		const char *next = mark_in(mark + MARK_SIZE, stop), *until = stop;
+		struct prefix torn;
+
+		/* the message ends where the other's prefix begins, if that can be told */
+		if (next && read_prefix(mark + MARK_SIZE, next, next[5] == 'W', &torn)) {
+			log->torn++;
+			until = known_host(log, &torn) ? torn.key : NULL;
+		}
+		if (until)
+			one_message(log, from, mark, until, broke);
+		broke = true;
+		from = mark + MARK_SIZE;
+		mark = next;
+	}
+}
+
+/* Whole lines, the last perhaps without its newline. */
+static void lines(struct job_log *log, const char *at, const char *end)
+{
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end, *mark;
+
+		if (stop - at > LOG_LINE) /* no further than where it comes in pieces */
+			stop = at + LOG_LINE;
+		/* most often where it was in the line before */
+		if (log->prefix_size > 0 && (size_t)(stop - at) >= log->prefix_size + MARK_SIZE &&
+		    memcmp(at + log->prefix_size, "NCCL INFO ", MARK_SIZE) == 0 && same_prefix(log, at, at + log->prefix_size))
+			mark = at + log->prefix_size;
+		else
+			mark = mark_in(at, stop);
+		if (mark)
+			one_line(log, at, mark, stop);
+		if (!newline)
+			return;
+		log->line++;
+		log->lines++;
+		at = newline + 1;
+	}
+}
+
+int job_log_begin(struct job_log *log, const char *file)
+{
+	char **grown = array_grow(log->files, &log->file_room, log->file_count + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	log->files = grown;
+	log->files[log->file_count] = strdup(file);
+	if (!log->files[log->file_count])
+		return -ENOMEM;
+	log->file_count++;
+	log->line = 0;
+	log->carried = 0;
+	log->long_line = false;
+	return 0;
+}
+
+/* Bytes up to the first newline, which a line begun earlier was waiting for. Returns how many are used up. */
+static size_t finish_carried(struct job_log *log, const char *data, size_t size)
+{
+	const char *newline = memchr(data, '\n', size);
+	size_t used = newline ? (size_t)(newline - data) + 1 : size, room = LOG_LINE - log->carried;
+	size_t take = used < room ? used : room;
+
+	if (!log->long_line) {
+		memcpy(log->carry + log->carried, data, take);
+		log->carried += take;
+	}
+	log->long_line |= take < used;
+	if (!newline && log->carried < LOG_LINE)
+		return used;
+	if (log->carried > 0) {
+		bool whole = log->carry[log->carried - 1] == '\n';
+
+		lines(log, log->carry, log->carry + log->carried);
+		log->carried = 0;
+		if (!whole && !newline) {
+			log->long_line = true; /* its newline is still to come, and counts then */
+			return used;
+		}
+		if (!whole) {
+			log->line++;
+			log->lines++;
+		}
+	} else if (newline) { /* of the rest of a long line */
+		log->line++;
+		log->lines++;
+	}
+	log->long_line = !newline;
+	return used;
+}
+
+int job_log_feed(struct job_log *log, const char *data, size_t size)
+{
+	log->bytes += size;
+	while (size > 0 && (log->carried > 0 || log->long_line)) {
+		size_t used = finish_carried(log, data, size);
+
+		data += used;
+		size -= used;
+	}
+	if (size > 0) {
+		const char *last = memrchr(data, '\n', size), *rest = last ? last + 1 : data;
+		size_t left = (size_t)(data + size - rest);
+
+		if (last)
+			lines(log, data, rest);
+		if (left > 0)
+			finish_carried(log, rest, left);
+	}
+	return log->failed ? -ENOMEM : 0;
+}
+
+int job_log_end(struct job_log *log)
+{
+	if (log->carried > 0)
+		lines(log, log->carry, log->carry + log->carried);
+	log->carried = 0;
+	log->long_line = false;
+	return log->failed ? -ENOMEM : 0;
+}
+
+struct job_log_view job_log_view(const struct job_log *log)
+{
+	return (struct job_log_view){
+		.processes = log->processes, .process_count = log->process_count,
+		.hosts = log->hosts, .host_count = log->host_count,
+		.devices = log->devices, .device_count = log->device_count,
+		.settings = log->settings, .setting_count = log->setting_count,
+		.events = log->events, .event_count = log->event_count,
+		.files = log->files, .file_count = log->file_count,
+		.bytes = log->bytes, .lines = log->lines, .nccl_lines = log->nccl_lines, .torn = log->torn,
+		.untracked = log->untracked, .all_cr = log->nccl_lines > 0 && log->cr_lines == log->nccl_lines,
+	};
+}
