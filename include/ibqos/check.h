@@ -163,18 +163,46 @@ struct sm_probe {
 	int qos_class;	     /* or MAD_NO_QOS_CLASS */
 	uint64_t service_id; /* if has_service_id */
 	bool has_service_id;
+	uint16_t pkey; /* 0: none is named */
 	unsigned sl;
+};
+
+/* Who is a member of partitions, by the P_Key tables of hosts. */
+struct sm_partitions {
+	uint16_t *pkeys; /* 0x1..0x7fff */
+	size_t count;
+	uint8_t *member; /* [port index * count + which]: 0 none or not known, 1 limited, 2 full */
+	struct check_coverage coverage;
+};
+/*
+ * Asks the active adapters of the fabric for their P_Key tables (IBA 14.2.5.7), where the policy has rules by partition;
+ * else nothing is asked and the result is empty. sm_partitions_clear() frees what is in it. Returns as source_ask(); -ENOMEM.
+ */
+struct policy;
+int sm_partitions_ask(struct source *source, const struct fabric *fabric, const struct policy *policy,
+		      struct sm_partitions *partitions);
+void sm_partitions_clear(struct sm_partitions *partitions);
+
+#define SM_PAIRS 4
+struct sm_probe_options {
+	unsigned pairs;
+	bool all_leaves;			/* instead: one pair of hosts for each pair of leaf switches */
+	const struct scope *scope;		/* paths begin at hosts in it; NULL: at any */
+	const struct sm_partitions *partitions; /* NULL: not known */
 };
 
 /*
  * Probes for a policy on this fabric: between `pairs` pairs of active hosts, spread over the fabric and the
- * same each time, without QoS class and as each rule matches, a rule that names groups between hosts of those;
- * the SL wanted is that of the first rule that matches, as OpenSM decides. Rules by partition are left out,
- * since who is a member is not known here; *skipped counts them and those without a host to ask from. The
- * caller frees *probes. 0 or -ENOMEM. Without a policy (NULL): without QoS class alone, and no SL is wanted.
+ * same each time, without QoS class and as each rule matches, a rule that names groups or a partition between hosts of
+ * those. With all_leaves, of each class the first rule that names no group, between every two switches that have active
+ * hosts, in either direction by turns. The SL wanted is that of the first rule that matches, as OpenSM decides.
+ * *skipped counts rules that no host can ask by: of empty groups, of partitions without two members (or where
+ * who is one is not known). The caller frees *probes. 0 or -ENOMEM. Without a policy (NULL): without QoS class alone, and no SL is
+ * wanted.
  */
-#define SM_PAIRS 4
-struct policy;
+int sm_probes_choose(const struct policy *policy, const struct fabric *fabric, const struct sm_probe_options *options,
+		     struct sm_probe **probes, size_t *count, unsigned *skipped);
+/* The same with `pairs` alone. */
 int sm_probes(const struct policy *policy, const struct fabric *fabric, unsigned pairs, struct sm_probe **probes,
 	      size_t *count, unsigned *skipped);
 
@@ -185,6 +213,7 @@ struct sm_options {
 	bool qos; /* QoS must be on */
 	const struct sm_probe *probes;
 	size_t probe_count;
+	unsigned rate; /* paths asked for in a second at most; 0: as fast as they are answered */
 };
 
 /* Rows of coverage that the SM has. */

@@ -293,12 +293,13 @@ bool mad_sa_qos(const uint8_t data[MAD_SA_DATA]);
 #define MAD_NO_QOS_CLASS (-1)
 #define MAD_QOS_CLASS_MAX 0xfff /* 12 bits */
 
-/* One path from a GID to a GID, reversible, asked for as rdma_cm does, but in any partition. */
+/* One path from a GID to a GID, reversible, asked for as rdma_cm does, but in any partition where none is named. */
 struct mad_path_question {
 	uint8_t from[MAD_GID], to[MAD_GID];
 	int qos_class; /* 0..MAD_QOS_CLASS_MAX, or MAD_NO_QOS_CLASS: none is named */
 	uint64_t service_id; /* if has_service_id */
 	bool has_service_id;
+	uint16_t pkey; /* 0: any */
 };
 /* The PathRecord to send (IBA 15.2.5.16), and the ComponentMask that belongs to it. */
 uint64_t mad_path_encode(const struct mad_path_question *question, uint8_t data[MAD_SA_DATA]);

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include <infiniband/mad.h>
 
@@ -64,18 +66,23 @@ static struct finding *find_at_sm(struct checking *c, enum finding_code code)
 }
 
 /* Why a question has no answer. */
-static void detail_failed(struct finding *f, const struct source_sm_query *query)
+static void detail_ended(struct finding *f, enum mad_outcome outcome, unsigned status, unsigned tries)
 {
-	switch (query->outcome) {
+	switch (outcome) {
 	case MAD_STATUS:
-		finding_set(&f->detail, "answered with MAD status 0x%04x", query->status);
+		finding_set(&f->detail, "answered with MAD status 0x%04x", status);
 		return;
 	case MAD_TIMED_OUT:
-		finding_set(&f->detail, "not answered in %u tries", query->tries);
+		finding_set(&f->detail, "not answered in %u tries", tries);
 		return;
 	default:
 		finding_set(&f->detail, "not asked, as it had stopped answering");
 	}
+}
+
+static void detail_failed(struct finding *f, const struct source_sm_query *query)
+{
+	detail_ended(f, query->outcome, query->status, query->tries);
 }
 
 /* --- SMInfo --- */
@@ -182,6 +189,7 @@ void sm_probe_query(const struct fabric *fabric, const struct sm_probe *probe, s
 		.qos_class = probe->qos_class,
 		.service_id = probe->service_id,
 		.has_service_id = probe->has_service_id,
+		.pkey = probe->pkey,
 	};
 
 	put_gid(fabric, probe->from, question.from);
@@ -194,15 +202,17 @@ void sm_probe_query(const struct fabric *fabric, const struct sm_probe *probe, s
 /* "PathRecord, QoS class 41": what alike probes have in common. */
 static void name_probe(struct finding *f, const struct sm_probe *probe)
 {
-	char class[TEXT] = "", service[TEXT] = "";
+	char class[TEXT] = "", service[TEXT] = "", partition[TEXT] = "";
 
 	if (probe->qos_class != MAD_NO_QOS_CLASS)
 		snprintf(class, sizeof(class), ", QoS class %d", probe->qos_class);
 	if (probe->has_service_id)
 		snprintf(service, sizeof(service), ", service ID 0x%llx",
 			 (unsigned long long)probe->service_id);
-	finding_set(&f->what, "PathRecord%s%s%s", class, service,
-		    *class || *service ? "" : " without QoS class");
+	if (probe->pkey)
+		snprintf(partition, sizeof(partition), ", P_Key 0x%04x", probe->pkey);
+	finding_set(&f->what, "PathRecord%s%s%s%s", class, service, partition,
+		    *class || *service || *partition ? "" : " without QoS class");
 }
 
 /* A finding at the host that the path begins at; its detail says where it goes. */
@@ -217,48 +227,22 @@ static struct finding *find_at_probe(struct checking *c, const struct sm_probe *
 	return f;
 }
 
-static bool no_records(const struct source_sm_query *query)
+/* How a probe ended, and what that says of the pair of ports that it is between. */
+struct path_end {
+	uint8_t outcome; /* enum mad_outcome */
+	uint8_t sl;      /* when MAD_ANSWERED */
+	uint8_t tries;
+	bool pair_has;   /* there is a path for some request: then one that there is not is the policy's doing */
+	bool pair_lacks; /* there is none for any */
+	uint16_t status;
+};
+
+static bool no_records(const struct path_end *end)
 {
-	return query->outcome == MAD_STATUS && query->status == MAD_SA_NO_RECORDS;
+	return end->outcome == MAD_STATUS && end->status == MAD_SA_NO_RECORDS;
 }
 
-/* Whether the SA has any path between the two ends of a probe: then one that it has not is the policy's
- * doing. */
-static bool pair_has_path(const struct checking *c, const struct source_sm_query *queries,
-			  const struct sm_probe *probe)
-{
-	for (size_t i = 0; i < c->options->probe_count; i++) {
-		const struct sm_probe *other = &c->options->probes[i];
-
-		if (other->from == probe->from && other->to == probe->to &&
-		    queries[i].outcome == MAD_ANSWERED)
-			return true;
-	}
-	return false;
-}
-
-/* Whether it has said so of every request between them. */
-static bool pair_lacks_path(const struct checking *c, const struct source_sm_query *queries,
-			    const struct sm_probe *probe)
-{
-	for (size_t i = 0; i < c->options->probe_count; i++) {
-		const struct sm_probe *other = &c->options->probes[i];
-
-		if (other->from == probe->from && other->to == probe->to && !no_records(&queries[i]))
-			return false;
-	}
-	return true;
-}
-
-static bool any_path(const struct checking *c, const struct source_sm_query *queries)
-{
-	for (size_t i = 0; i < c->options->probe_count; i++)
-		if (queries[i].outcome == MAD_ANSWERED)
-			return true;
-	return false;
-}
-
-static void wrong(struct checking *c, const struct sm_probe *probe, const struct source_sm_query *query)
+static void wrong(struct checking *c, const struct sm_probe *probe, const struct path_end *end)
 {
 	struct finding *f;
 
@@ -267,8 +251,8 @@ static void wrong(struct checking *c, const struct sm_probe *probe, const struct
 		return;
 	f = find_at_probe(c, probe, FINDING_SA_SL_DIFFERS);
 	finding_set(&f->wanted, "SL %u", probe->sl);
-	if (query->outcome == MAD_ANSWERED)
-		finding_set(&f->got, "SL %u", mad_path_sl(query->data));
+	if (end->outcome == MAD_ANSWERED)
+		finding_set(&f->got, "SL %u", end->sl);
 	else
 		finding_set(&f->got, "no path, though there is one for other requests");
 }
@@ -284,7 +268,7 @@ static void no_path(struct checking *c, const struct sm_probe *probe)
 	finding_set(&f->got, "no path for any request");
 }
 
-static void unknown(struct checking *c, const struct sm_probe *probe, const struct source_sm_query *query)
+static void unknown(struct checking *c, const struct sm_probe *probe, const struct path_end *end)
 {
 	struct finding *f;
 	char to[FABRIC_TEXT];
@@ -294,50 +278,143 @@ static void unknown(struct checking *c, const struct sm_probe *probe, const stru
 		return;
 	f = find_at_probe(c, probe, FINDING_QUERY_FAILED);
 	fabric_port_text(c->fabric, probe->to, to, sizeof(to));
-	if (no_records(query))
+	if (no_records(end))
 		finding_set(
 			&f->detail,
 			"the subnet administrator has no path at all to %s: perhaps they share no partition",
 			to);
 	else
-		detail_failed(f, query);
+		detail_ended(f, end->outcome, end->status, end->tries);
 }
 
-static void judge_path(struct checking *c, const struct source_sm_query *queries, size_t i)
-{
-	const struct sm_probe *probe = &c->options->probes[i];
-	const struct source_sm_query *query = &queries[i];
+/* --- asking for paths --- */
 
-	if (query->outcome == MAD_ANSWERED && mad_path_sl(query->data) == probe->sl)
+#define CHUNK 128 /* questions at once: each has room for a record both ways */
+#define NS_PER_S 1000000000ull
+
+/* Waits until so many questions are within the rate; ends early when a signal comes. */
+static void keep_rate(const struct checking *c, uint64_t begin, size_t asked)
+{
+	uint64_t due, now = clock_ns();
+	struct timespec rest;
+
+	if (c->options->rate == 0)
+		return;
+	due = begin + asked * NS_PER_S / c->options->rate;
+	if (due <= now)
+		return;
+	rest = (struct timespec){.tv_sec = (time_t)((due - now) / NS_PER_S), .tv_nsec = (long)((due - now) % NS_PER_S)};
+	nanosleep(&rest, NULL);
+}
+
+static int ask_chunk(struct checking *c, struct source_sm_query *queries, size_t first, size_t count,
+		     struct path_end *ends)
+{
+	int error;
+
+	memset(queries, 0, count * sizeof(*queries));
+	for (size_t i = 0; i < count; i++)
+		sm_probe_query(c->fabric, &c->options->probes[first + i], &queries[i]);
+	error = source_ask_sm(c->source, c->fabric, queries, count);
+	count_ended(c, SM_PATH_RECORD, queries, count);
+	for (size_t i = 0; i < count; i++)
+		ends[first + i] = (struct path_end){
+			.outcome = queries[i].outcome,
+			.sl = (uint8_t)mad_path_sl(queries[i].data),
+			.tries = queries[i].tries < UINT8_MAX ? (uint8_t)queries[i].tries : UINT8_MAX,
+			.status = queries[i].status,
+		};
+	return error;
+}
+
+struct by_pair {
+	const struct sm_probe *probe;
+	struct path_end *end;
+};
+
+static int compare_pairs(const void *left, const void *right)
+{
+	const struct by_pair *a = left, *b = right;
+
+	if (a->probe->from != b->probe->from)
+		return a->probe->from < b->probe->from ? -1 : 1;
+	return (a->probe->to > b->probe->to) - (a->probe->to < b->probe->to);
+}
+
+/* Says of each probe what the others between the same ports have shown. */
+static int judge_pairs(const struct checking *c, struct path_end *ends)
+{
+	size_t count = c->options->probe_count, end;
+	struct by_pair *pairs = calloc(count + 1, sizeof(*pairs));
+
+	if (!pairs)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		pairs[i] = (struct by_pair){&c->options->probes[i], &ends[i]};
+	qsort(pairs, count, sizeof(*pairs), compare_pairs);
+	for (size_t i = 0; i < count; i = end) {
+		bool has = false, lacks = true;
+
+		for (end = i; end < count && compare_pairs(&pairs[i], &pairs[end]) == 0; end++) {
+			has = has || pairs[end].end->outcome == MAD_ANSWERED;
+			lacks = lacks && no_records(pairs[end].end);
+		}
+		for (size_t k = i; k < end; k++) {
+			pairs[k].end->pair_has = has;
+			pairs[k].end->pair_lacks = lacks;
+		}
+	}
+	free(pairs);
+	return 0;
+}
+
+static void judge_path(struct checking *c, const struct sm_probe *probe, const struct path_end *end, bool any)
+{
+	if (end->outcome == MAD_ANSWERED && end->sl == probe->sl)
 		c->result->paths_right++;
-	else if (query->outcome == MAD_ANSWERED || (no_records(query) && pair_has_path(c, queries, probe)))
-		wrong(c, probe, query);
-	else if (no_records(query) && pair_lacks_path(c, queries, probe) && any_path(c, queries))
+	else if (end->outcome == MAD_ANSWERED || (no_records(end) && end->pair_has))
+		wrong(c, probe, end);
+	else if (no_records(end) && end->pair_lacks && any)
 		no_path(c, probe);
 	else
-		unknown(c, probe, query);
+		unknown(c, probe, end);
+}
+
+static void judge_paths(struct checking *c, const struct path_end *ends, bool whole)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->options->probe_count; i++)
+		any = any || ends[i].outcome == MAD_ANSWERED;
+	/* Where the run broke, what was answered before counts all the same. */
+	for (size_t i = 0; i < c->options->probe_count; i++)
+		if (whole || ends[i].outcome != MAD_NOT_ASKED)
+			judge_path(c, &c->options->probes[i], &ends[i], any);
+		else
+			c->result->paths_unknown++;
 }
 
 static int ask_paths(struct checking *c)
 {
-	size_t count = c->options->probe_count;
-	struct source_sm_query *queries = calloc(count + 1, sizeof(*queries));
-	int error;
+	size_t count = c->options->probe_count, asked = 0, chunk;
+	struct source_sm_query *queries = calloc(CHUNK, sizeof(*queries));
+	struct path_end *ends = calloc(count + 1, sizeof(*ends));
+	uint64_t begin = clock_ns();
+	int error = queries && ends ? 0 : -ENOMEM, error2;
 
-	if (!queries)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		sm_probe_query(c->fabric, &c->options->probes[i], &queries[i]);
-	error = source_ask_sm(c->source, c->fabric, queries, count);
-	count_ended(c, SM_PATH_RECORD, queries, count);
-	/* Where the run broke, what was answered before counts all the same. */
-	for (size_t i = 0; i < count; i++)
-		if (error == 0 || queries[i].outcome != MAD_NOT_ASKED)
-			judge_path(c, queries, i);
-		else
-			c->result->paths_unknown++;
+	for (size_t i = 0; error == 0 && i < count; i++)
+		ends[i].outcome = MAD_NOT_ASKED;
+	for (; error == 0 && asked < count; asked += chunk) {
+		chunk = count - asked < CHUNK ? count - asked : CHUNK;
+		keep_rate(c, begin, asked);
+		error = ask_chunk(c, queries, asked, chunk, ends);
+	}
+	error2 = ends ? judge_pairs(c, ends) : -ENOMEM;
+	if (error2 == 0)
+		judge_paths(c, ends, error == 0);
 	free(queries);
-	return error;
+	free(ends);
+	return error ? error : error2;
 }
 
 /* --- all of it --- */

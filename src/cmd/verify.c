@@ -17,15 +17,30 @@ struct verify_options {
 	struct cmd_options common; /* first: children get the same pointer */
 	const char *opensm_conf;   /* instead of a policy */
 	size_t sm_records;
+	bool all_leaves;
+	unsigned sa_rate;
 	struct cmd_paths paths;
 	struct cmd_sample sample;
 };
 
-enum { KEY_OPENSM_CONF = 0x200, KEY_SM_RECORDS, KEY_PATHS, KEY_SL, KEY_BY_LFT, KEY_SAMPLE, KEY_ROTATE, KEY_COVERAGE_FLOOR,
-	KEY_STATE_DIR };
+enum {
+	KEY_OPENSM_CONF = 0x200,
+	KEY_SM_RECORDS,
+	KEY_ALL_LEAVES,
+	KEY_SA_RATE,
+	KEY_PATHS,
+	KEY_SL,
+	KEY_BY_LFT,
+	KEY_SAMPLE,
+	KEY_ROTATE,
+	KEY_COVERAGE_FLOOR,
+	KEY_STATE_DIR,
+};
 
 static const struct argp_option own_options[] = {
 	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "expect what OpenSM programs from this opensm.conf; no policy is needed", 0},
+	{"all-leaves", KEY_ALL_LEAVES, NULL, 0, "ask for the paths of each class between every two leaf switches, not for a sample", 0},
+	{"sa-rate", KEY_SA_RATE, "N", 0, "of these, in a second at most; 0: no ceiling (default 1000)", 0},
 	{"sm-records", KEY_SM_RECORDS, "N", 0, "tables that differ, of which the subnet manager's record is asked for (default 10000)", 0},
 	{"paths", KEY_PATHS, NULL, 0, "judge all paths by the forwarding tables too: do packets arrive, on which VLs, and can "
 				      "credits wait for each other in a circle", 0},
@@ -52,6 +67,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_OPENSM_CONF:
 		o->opensm_conf = arg;
 		return 0;
+	case KEY_ALL_LEAVES:
+		o->all_leaves = true;
+		return 0;
+	case KEY_SA_RATE:
+		o->sa_rate = (unsigned)cmd_number(state, "--sa-rate", arg, 0, 1000000);
+		return 0;
 	case KEY_SM_RECORDS:
 		o->sm_records = cmd_number(state, "--sm-records", arg, 0, 10000000);
 		return 0;
@@ -74,6 +95,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->sample.floor = (unsigned)cmd_number(state, "--coverage-floor", arg, 1, 100);
 		return 0;
 	case ARGP_KEY_SUCCESS:
+		if (o->all_leaves && o->opensm_conf)
+			argp_error(state, "--all-leaves needs a policy: it says which SL a path must have");
 		if ((o->paths.sls || o->paths.by_lft) && !o->paths.wanted)
 			argp_error(state, "--sl and --by-lft go with --paths");
 		if (o->paths.wanted && (o->common.scope_count > 0 || o->sample.kind != SAMPLE_ALL))
@@ -168,9 +191,9 @@ static bool verify_files(struct cmd_session *s, const struct policy *policy)
 	return holds;
 }
 
-static void verify_policy(struct cmd_session *s, const char *path, size_t records, struct cmd_paths *paths)
+/* `sm` says what to ask the subnet manager, but for what comes from the policy. */
+static void verify_policy(struct cmd_session *s, const char *path, struct cmd_sm_options sm, struct cmd_paths *paths)
 {
-	struct cmd_sm_options sm = {.records = records};
 	struct cmd_plan p;
 
 	/*
@@ -188,9 +211,8 @@ static void verify_policy(struct cmd_session *s, const char *path, size_t record
 	cmd_plan_clear(&p);
 }
 
-static void verify_conf(struct cmd_session *s, const char *path, size_t records, struct cmd_paths *paths)
+static void verify_conf(struct cmd_session *s, const char *path, struct cmd_sm_options sm, struct cmd_paths *paths)
 {
-	struct cmd_sm_options sm = {.config = path, .records = records};
 	struct opensm_conf *conf = NULL;
 	struct qos_config config;
 	bool enabled = false;
@@ -198,6 +220,7 @@ static void verify_conf(struct cmd_session *s, const char *path, size_t records,
 	size_t size = 0;
 	int error = file_read(path, &text, &size);
 
+	sm.config = path;
 	report_string(s->report, "opensm_conf", NULL, path);
 	if (error == 0)
 		error = opensm_conf_parse(text, size, &conf);
@@ -219,30 +242,32 @@ void cmd_verify_policy(struct cmd_session *s, const char *path, size_t records)
 {
 	struct cmd_paths none = {.wanted = false};
 
-	verify_policy(s, path, records, &none);
+	verify_policy(s, path, (struct cmd_sm_options){.records = records}, &none);
 }
 
 void cmd_verify_conf(struct cmd_session *s, const char *path, size_t records)
 {
 	struct cmd_paths none = {.wanted = false};
 
-	verify_conf(s, path, records, &none);
+	verify_conf(s, path, (struct cmd_sm_options){.records = records}, &none);
 }
 
 enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	struct verify_options options = {.sm_records = SM_RECORDS, .sample = {.floor = 100}};
+	struct verify_options options = {.sm_records = SM_RECORDS, .sa_rate = 1000, .sample = {.floor = 100}};
+	struct cmd_sm_options sm;
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	sm = (struct cmd_sm_options){.records = options.sm_records, .all_leaves = options.all_leaves, .sa_rate = options.sa_rate};
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	s.sample = &options.sample;
 	if (options.opensm_conf)
-		verify_conf(&s, options.opensm_conf, options.sm_records, &options.paths);
+		verify_conf(&s, options.opensm_conf, sm, &options.paths);
 	else
-		verify_policy(&s, options.common.argument[0], options.sm_records, &options.paths);
+		verify_policy(&s, options.common.argument[0], sm, &options.paths);
 	cmd_sample_clear(&options.sample);
 	return session_end(&s);
 }

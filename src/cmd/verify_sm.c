@@ -56,7 +56,8 @@ static void coverage_row(struct report *r, const char *item, const struct check_
 	report_row_end(r);
 }
 
-static void report_coverage(struct report *r, const struct sm_result *result, const struct verify_records *records)
+static void report_coverage(struct report *r, const struct sm_result *result, const struct verify_records *records,
+			    const struct sm_partitions *partitions)
 {
 	static const struct report_column columns[] = {
 		{.key = "item", .title = "asked for", .type = REPORT_STRING},
@@ -73,6 +74,7 @@ static void report_coverage(struct report *r, const struct sm_result *result, co
 		coverage_row(r, sm_item_name(i), &result->coverage[i]);
 	for (int i = 0; i < SM_TABLE_KINDS; i++)
 		coverage_row(r, sm_table_name(i), &records->coverage[i]);
+	coverage_row(r, "P_Key tables of hosts", &partitions->coverage);
 	report_table_end(r);
 }
 
@@ -168,7 +170,8 @@ static int ask_sms(struct cmd_session *s, const struct sm_result *result)
 void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options)
 {
 	const struct policy *policy = options->policy;
-	struct sm_options asked = {.qos = true};
+	struct sm_options asked = {.qos = true, .rate = options->all_leaves ? options->sa_rate : 0};
+	struct sm_partitions partitions = {0};
 	struct verify_records records = {0};
 	struct sm_probe *probes = NULL;
 	struct sm_result result;
@@ -178,7 +181,15 @@ void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options)
 	if (s->fabric->sm_lid == 0)
 		return;
 	if (policy)
-		error = sm_probes(policy, s->fabric, SM_PAIRS, &probes, &asked.probe_count, &skipped);
+		error = sm_partitions_ask(s->source, s->fabric, policy, &partitions);
+	if (policy && error == 0) {
+		const struct sm_probe_options choice = {.pairs = SM_PAIRS,
+							.all_leaves = options->all_leaves,
+							.scope = session_scope_of(s),
+							.partitions = &partitions};
+
+		error = sm_probes_choose(policy, s->fabric, &choice, &probes, &asked.probe_count, &skipped);
+	}
 	asked.probes = probes;
 	if (error == 0) {
 		if (policy && asked.probe_count == 0)
@@ -187,12 +198,13 @@ void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options)
 		if (error == 0)
 			error = class_differences(s, options, &result, &records);
 		report_sm(s, &result, skipped, &records);
-		report_coverage(s->report, &result, &records);
+		report_coverage(s->report, &result, &records, &partitions);
 		if (error == 0)
 			error = ask_sms(s, &result);
 	}
 	if (error != 0 && error != -EINTR) /* a signal is told at the end */
 		session_fail(s, "cannot ask the subnet manager: %s", strerror(-error));
+	sm_partitions_clear(&partitions);
 	free(probes);
 }
 

@@ -12,6 +12,8 @@ struct cmd_sm_options {
 	struct verify *verify;	     /* whose differences are classed by what the SM has recorded; NULL: none */
 	const char *config;	     /* a config file of this machine that holds what is wanted; NULL: none does */
 	size_t records;		     /* of the SM's at most; 0: none are asked for */
+	bool all_leaves;	     /* paths between every two leaf switches, not a sample */
+	unsigned sa_rate;	     /* of these a second at most; 0: no ceiling */
 };
 
 /*

@@ -19,10 +19,12 @@
 #define PATH_SGID (1ull << 3)
 #define PATH_REVERSIBLE (1ull << 11)
 #define PATH_NUMB_PATH (1ull << 12)
+#define PATH_PKEY (1ull << 13)
 #define PATH_QOS_CLASS (1ull << 14)
 
 /* Members that libibmad has no field for, as bytes of the record. */
 #define PATH_NUMB_BYTE 49 /* Reversible, then 7 bits of NumbPath */
+#define PATH_PKEY_BYTE 50
 #define PATH_QOS_BYTE 52  /* 12 bits of QoSClass, then 4 of SL */
 #define REVERSIBLE 0x80
 
@@ -56,6 +58,11 @@ uint64_t mad_path_encode(const struct mad_path_question *question, uint8_t data[
 
 		memcpy(data, &id, sizeof(id)); /* the first member */
 		mask |= PATH_SERVICE_ID;
+	}
+	if (question->pkey) {
+		data[PATH_PKEY_BYTE] = (uint8_t)(question->pkey >> 8);
+		data[PATH_PKEY_BYTE + 1] = (uint8_t)question->pkey;
+		mask |= PATH_PKEY;
 	}
 	if (question->qos_class == MAD_NO_QOS_CLASS)
 		return mask;

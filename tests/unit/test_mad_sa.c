@@ -89,6 +89,11 @@ static void a_path_question(void **state)
 	memcpy(expected, "\1\2\3\4\1\6\3\xdb", 8);
 	assert_true(mad_path_encode(&question, data) == 0x180f);
 	assert_memory_equal(data, expected, sizeof(data));
+	question.pkey = 0x8123;
+	expected[50] = 0x81;
+	expected[51] = 0x23;
+	assert_true(mad_path_encode(&question, data) == 0x380f);
+	assert_memory_equal(data, expected, sizeof(data));
 }
 
 static void the_sl_of_a_path(void **state)
