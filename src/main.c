@@ -20,6 +20,7 @@ static const struct cmd commands[] = {
 	{"trace", cmd_trace, "follow packets from one port to another, hop by hop"},
 	{"audit", cmd_audit, "find links below what both ends can"},
 	{"job", cmd_job, "the side of the jobs: environment of a class, checks of environments and logs"},
+	{"diff", cmd_diff_states, "what changed from one snapshot to another"},
 	{"snapshot", cmd_snapshot, "keep the state of the fabric in a file, for other commands to look at"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

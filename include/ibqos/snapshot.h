@@ -60,6 +60,18 @@ const char *snapshot_attribute_name(uint8_t mgmt_class, uint16_t attribute);
 /* The fabric as it was discovered, finished; the caller frees it. 0 or -ENOMEM. */
 int snapshot_fabric(const struct snapshot *snapshot, struct fabric **fabric);
 
+/* How the answers to the queries about a port differ. */
+struct snapshot_difference {
+	uint64_t compared;	  /* answered in both */
+	uint64_t differ;	  /* of these */
+	uint64_t bytes;		  /* that differ in them */
+	uint64_t unknown;	  /* not answered in one of the two, or in both */
+	uint64_t only_one;	  /* asked in `a` alone */
+};
+/* Compares all answers about an attribute of SMPs that `a` has of a port with those that `b` has. */
+void snapshot_compare(const struct snapshot *a, uint32_t port_a, const struct snapshot *b, uint32_t port_b,
+		      uint16_t attribute, struct snapshot_difference *difference);
+
 /* --- the file --- */
 
 /* Where a file is not a snapshot that can be read. */

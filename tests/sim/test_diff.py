@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Two snapshots compared: every planted change is told, as what it is, and nothing else."""
+import collections
+
+import pytest
+
+from tools import netgen_fault, netgen_tree
+
+CODES = {"missing-cable": "link-gone", "short-bundle": "link-gone", "moved-cable": "link-moved", "swapped-cables": "links-swapped",
+         "crossed-bundle": "links-swapped", "other-radix": "node-resized", "narrow-link": "link-slower", "slow-link": "link-slower"}
+THIRTY = ["host-missing"] * 3 + ["moved-cable"] * 3 + ["swapped-cables"] * 3 + ["crossed-bundle"] * 3 + \
+    ["missing-cable"] * 3 + ["short-bundle"] * 3 + ["other-radix"] * 2 + ["narrow-link"] * 5 + ["slow-link"] * 5
+
+
+def shape():
+    return netgen_tree.tree2(radix=36, leaves=8, spines=6, hosts_per_leaf=8)
+
+
+def take(fabric, net, name, rules=(), args=()):
+    f = fabric(net=net)
+    f.opensm(options={"routing_engine": "minhop", "qos": "TRUE"})
+    f.rules(*rules)
+    path = f.path(name)
+    f.ibqos("snapshot", path, *args).ok(0)
+    return path
+
+
+def place(x):
+    return int(x["node_guid"], 16), x["port"]
+
+
+def peer(x):
+    return int(x["peer_guid"], 16), x["peer_port"]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_thirty_changes_are_told_exactly(fabric, ibqos, seed):
+    before = take(fabric, shape(), "before.snap")
+    net = shape()
+    faults = netgen_fault.plant(net, seed, THIRTY)
+    after = take(fabric, net, "after.snap", netgen_fault.rules(faults))
+    r = ibqos("diff", before, after, "--format", "json").ok(2)
+    found = [x for x in r.json["findings"] if x["code"] != "routes-changed"]
+    wanted = collections.Counter()
+    for fault in faults:
+        if fault.kind == "host-missing":
+            for node in fault.nodes:
+                wanted["node-gone", node.guid if hasattr(node, "guid") else shape().nodes[node].guid] += 1
+        elif fault.kind == "other-radix":
+            wanted["node-resized", fault.ends[0].guid] += 1
+        else:
+            wanted[CODES[fault.kind], frozenset(fault.keys)] += 1
+    got = collections.Counter()
+    for x in found:
+        if x["code"] in ("node-gone", "node-resized"):
+            got[x["code"], int(x["node_guid"], 16)] += 1
+        elif x["code"] == "links-swapped":
+            four = [f for f in faults if f.kind in ("swapped-cables", "crossed-bundle") and {place(x), peer(x)} <= f.keys]
+            got[x["code"], frozenset(four[0].keys) if four else str(x)] += 1
+        elif x["code"] == "link-moved":
+            moved = [f for f in faults if f.kind == "moved-cable" and {place(x), peer(x)} <= f.keys]
+            got[x["code"], frozenset(moved[0].keys) if moved else str(x)] += 1
+        else:
+            got[x["code"], frozenset((place(x), peer(x)))] += 1
+    assert got == wanted, f"not told: {wanted - got}\nnot planted: {got - wanted}"
+    assert len(faults) == 30
+    # the way back tells the reverse
+    back = ibqos("diff", after, before, "--format", "json").ok(2).json["changes"]
+    there = r.json["changes"]
+    assert (back["nodes_new"], back["links_new"], back["links_moved"], back["links_swapped"], back["rates"]) == \
+        (there["nodes_gone"], there["links_gone"], there["links_moved"], there["links_swapped"], there["rates"])
+
+
+def test_nothing_changed(up, ibqos):
+    f, _ = up(leaves=2, spines=2, options={"qos": "TRUE"})
+    for name in ("a", "b"):
+        f.ibqos("snapshot", f.path(name)).ok(0)
+    r = ibqos("diff", f.path("a"), f.path("b"), "--format", "json").ok(0).json
+    assert r["findings"] == [] and r["changes"]["links"] == len(f.net.cables) and r["changes"]["unknown"] == 0
+    with open(f.path("text"), "w", encoding="utf-8") as file:
+        file.write(f.tool("ibnetdiscover").ok().stdout)
+    # against another tool's file: links and rates are compared, the rest is unknown
+    r = ibqos("diff", f.path("text"), f.path("b"), "--format", "json").ok(3).json
+    assert [x["code"] for x in r["findings"]] == ["source-lacks"] and r["changes"]["links"] == len(f.net.cables)
+
+
+def test_tables_names_and_capabilities(up, ibqos):
+    f, sm = up(leaves=2, spines=1, options={"qos": "TRUE"})
+    before, after = f.path("before"), f.path("after")
+    f.ibqos("snapshot", before).ok(0)
+    f.rules("node=leaf-01 attr=SL2VL mod=0x201 : set SL3=1", "node=leaf-01 attr=SL2VL mod=0x301 : set SL3=1",
+            "node=spine-01 attr=VLArb mod=0x10002 : set entry0=0:9",
+            'node="gpu-003 mlx5_0" attr=PortInfo : set LinkWidthSupported=1',
+            'node="gpu-004 mlx5_0" attr=NodeDesc : set NodeDesc=other')
+    f.ibqos("snapshot", after).ok(0)
+    r = ibqos("diff", before, after, "--format", "json").ok(1)
+    told = {(x["code"], x["node"], x["port"], x["what"], x["wanted"], x["got"], x["detail"]) for x in r.json["findings"]}
+    assert told == {
+        ("tables-changed", "leaf-01", 1, "SL2VL", None, None, "2 of 37 answers"),
+        ("tables-changed", "spine-01", 2, "VLArb", None, None, "1 of 2 answers"),
+        ("capability-changed", "gpu-003 mlx5_0", 1, "best width and speed", "4x EDR", "1x EDR", None),
+        ("node-renamed", "other", None, None, "gpu-004 mlx5_0", "other", None)}, r
+    # what did not answer is not called unchanged
+    f.rules("node=leaf-02 attr=SL2VL : timeout")
+    f.ibqos("snapshot", after, "-t", "50").ok(3)
+    r = ibqos("diff", before, after, "--format", "json").ok(3)
+    assert {x["code"] for x in r.json["findings"]} == {"diff-unknown"} and {x["node"] for x in r.json["findings"]} == {"leaf-02"}
