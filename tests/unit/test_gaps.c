@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
+
 #include "ibqos/check.h"
 #include "images.h"
 
@@ -86,6 +88,43 @@ static void test_each_gap_is_a_finding(void **state)
 	fabric_free(fabric);
 }
 
+/* What only the one who looked knows. */
+static void test_what_was_noted(void **state)
+{
+	struct finding_list findings = {0};
+	struct fabric *fabric = fabric_new("");
+	uint32_t leaf, host, spine;
+
+	(void)state;
+	assert_non_null(fabric);
+	leaf = image_add_switch(fabric, "leaf", 0x10, 4, 1);
+	spine = image_add_switch(fabric, "spine", 0x20, 4, 3);
+	host = image_add_host(fabric, "host", 0x30, 2);
+	image_link(fabric, leaf, 1, host, 1, NULL);
+	image_link(fabric, leaf, 2, spine, 2, NULL);
+	image_link(fabric, leaf, 3, leaf, 4, NULL);
+	fabric->ports[fabric_node_port(fabric, leaf, 3)].peer = FABRIC_NONE;
+	fabric->ports[fabric_node_port(fabric, leaf, 4)].peer = FABRIC_NONE;
+	assert_int_equal(fabric_port_note(fabric, leaf, 3, FABRIC_GAP_PEER_BAD), 0);
+	assert_int_equal(fabric_port_note(fabric, leaf, 1, FABRIC_GAP_PEER_BAD), 0); /* but it has a peer */
+	assert_int_equal(fabric_port_note(fabric, leaf, 5, FABRIC_GAP_PEER_BAD), -EINVAL);
+	assert_int_equal(fabric_port_note(fabric, spine, 2, FABRIC_GAP_NO_EXT_INFO), 0);
+	assert_int_equal(fabric_relink(fabric, leaf, 2, spine, 2), 0); /* the same */
+	assert_int_equal(fabric_relink(fabric, leaf, 4, spine, 2), 0); /* another: leaf's port 2 has none now */
+	assert_int_equal(fabric_finish(fabric), 0);
+	check_gaps(fabric, &findings);
+	finding_list_sort(&findings);
+	assert_int_equal(findings.count, 5);
+	assert_finding(&findings.items[0], FINDING_NODE_INFO_BAD, 0x10, 3, "device behind this port");
+	assert_finding(&findings.items[1], FINDING_PEER_CHANGED, 0x10, 2, "device behind this port");
+	assert_finding(&findings.items[2], FINDING_PEER_CHANGED, 0x10, 4, "device behind this port");
+	assert_finding(&findings.items[3], FINDING_PEER_CHANGED, 0x20, 2, "device behind this port");
+	assert_finding(&findings.items[4], FINDING_SPEED_UNANSWERED, 0x20, 2, "vendor's ExtendedPortInfo");
+	assert_int_equal(finding_exit(&findings), IBQOS_EXIT_UNKNOWN);
+	finding_list_clear(&findings);
+	fabric_free(fabric);
+}
+
 static void test_no_gap_no_finding(void **state)
 {
 	struct finding_list findings = {0};
@@ -136,6 +175,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_gap_is_a_finding),
+		cmocka_unit_test(test_what_was_noted),
 		cmocka_unit_test(test_no_gap_no_finding),
 		cmocka_unit_test(test_route_not_known),
 	};
