@@ -179,7 +179,7 @@ struct mad_wire;
 struct mad_wire_ops {
 	/* Sends a Get; 0 or -errno (-EAGAIN: not now, try again; -EINVAL: an address or a class that cannot be). */
 	int (*send)(struct mad_wire *wire, const struct mad_request *request);
-	/* Waits up to wait_ms for one reply: 1 and *reply filled, 0 none, -errno. -EINTR is not an error. */
+	/* Waits up to wait_ms for one reply, 0: only looks: 1 and *reply filled, 0 none, -errno. -EINTR is not an error. */
 	int (*receive)(struct mad_wire *wire, struct mad_reply *reply, unsigned wait_ms);
 	/* Time in nanoseconds on the wire's clock; a script has one of its own. */
 	uint64_t (*now)(struct mad_wire *wire);

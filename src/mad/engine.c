@@ -97,7 +97,8 @@ static void learn(struct run *run, const struct slot *slot, uint64_t took_ns, bo
 	uint64_t now = run_now(run);
 
 	if (engine->short_tries && took_ns)
-		flow_answer(&engine->flow, took_ns, run->ring.device[slot->device].fastest_ns, now);
+		flow_answer(&engine->flow, took_ns,
+			    engine->empty_ns > slot->sent_ns ? engine->empty_ns - slot->sent_ns : 0, run->ring.device[slot->device].fastest_ns, now);
 	if (slot->lost_ns && slot->lost_ns != slot->sent_ns && !earlier)
 		flow_loss(&engine->flow, slot->lost_ns, now);
 	if (slot->lost_ns)
@@ -208,6 +209,8 @@ static unsigned idle_ms(const struct run *run)
 		      (run->ring.first != RING_NONE || run->park.next.first != PARK_NONE));
 	uint64_t now = run_now(run), wait = WAIT_MAX_MS * MS_NS, pause;
 
+	if (slots->waiting) /* so that it is known how long an answer was not there */
+		wait = FLOW_SLOW_NS;
 	if (!until_deadline(slots, SLOTS_WAITING, now, &wait) ||
 	    !until_deadline(slots, SLOTS_LISTENING, now, &wait))
 		return 0;
@@ -225,8 +228,13 @@ static int receive(struct run *run)
 {
 	struct mad_engine *engine = run->engine;
 	struct mad_reply reply;
-	int ret = engine->wire->ops->receive(engine->wire, &reply, idle_ms(run));
+	/* Under load the next reply is there already; if not, that is worth knowing. */
+	int ret = engine->wire->ops->receive(engine->wire, &reply, 0);
 
+	if (ret == 0) {
+		engine->empty_ns = run_now(run);
+		ret = engine->wire->ops->receive(engine->wire, &reply, idle_ms(run));
+	}
 	if (ret == -EINTR)
 		return 0;
 	if (ret < 0)

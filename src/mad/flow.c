@@ -43,13 +43,13 @@ static bool is_slow(uint64_t took_ns, uint64_t fastest_ns)
 	return took_ns > fastest_ns + FLOW_SLOW_NS && took_ns > FLOW_SLOW_TIMES * fastest_ns;
 }
 
-void flow_answer(struct flow *flow, uint64_t took_ns, uint64_t device_ns, uint64_t now_ns)
+void flow_answer(struct flow *flow, uint64_t took_ns, uint64_t least_ns, uint64_t device_ns, uint64_t now_ns)
 {
 	unsigned epoch = flow->window > FLOW_EPOCH ? flow->window : FLOW_EPOCH;
 
 	measure(flow, took_ns);
 	/* A device that always takes long tells nothing. */
-	flow->slow += is_slow(took_ns, flow->fastest_ns) && (!device_ns || is_slow(took_ns, device_ns));
+	flow->slow += is_slow(least_ns, flow->fastest_ns) && (!device_ns || is_slow(least_ns, device_ns));
 	if (++flow->answers < epoch)
 		return;
 	if (2 * flow->slow > flow->answers) {

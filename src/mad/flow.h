@@ -32,8 +32,12 @@ struct flow {
 };
 
 void flow_init(struct flow *flow, unsigned most);
-/* An answer took so long; the fastest of its device so far took device_ns (0: it is the first). */
-void flow_answer(struct flow *flow, uint64_t took_ns, uint64_t device_ns, uint64_t now_ns);
+/*
+ * An answer was seen after took_ns and cannot have come before least_ns: in between nobody looked, which on a busy
+ * machine may be long and says nothing of the fabric. The fastest of its device so far took device_ns (0: it
+ * is the first).
+ */
+void flow_answer(struct flow *flow, uint64_t took_ns, uint64_t least_ns, uint64_t device_ns, uint64_t now_ns);
 /* A MAD sent at sent_ns was lost: its repeat was answered. One sent before the last halving tells nothing new. */
 void flow_loss(struct flow *flow, uint64_t sent_ns, uint64_t now_ns);
 /* How long the first try lasts to a device whose answers take device_ns (0: unknown), at most full_ms. */

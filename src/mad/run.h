@@ -30,6 +30,7 @@ struct mad_engine {
 	struct slots slots;
 	struct pace pace;
 	struct flow flow;
+	uint64_t empty_ns;                        /* when nothing was there to receive, last */
 	unsigned timeout_ms;                      /* of the job that is being run */
 	bool short_tries;                         /* it has them */
 	uint64_t try_ns;                          /* how long a try lasts in it */

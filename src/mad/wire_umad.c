@@ -252,11 +252,8 @@ static int fetch(struct wire_umad *w, unsigned wait_ms, int *length)
 static int wire_receive(struct mad_wire *wire, struct mad_reply *reply, unsigned wait_ms)
 {
 	struct wire_umad *w = to_umad(wire);
-	/* Under load the next packet is there already: a read without a poll before it. */
-	int length, ret = fetch(w, 0, &length);
+	int length, ret = fetch(w, wait_ms, &length);
 
-	if (!ret && wait_ms)
-		ret = fetch(w, wait_ms, &length);
 	if (ret <= 0)
 		return ret;
 	return decode(w, length, reply) ? 1 : 0;

@@ -17,7 +17,7 @@
 static void answer(struct flow *f, unsigned times, uint64_t took_ns, uint64_t *now)
 {
 	while (times--)
-		flow_answer(f, took_ns, 0, *now += MS);
+		flow_answer(f, took_ns, took_ns, 0, *now += MS);
 }
 
 static void a_wide_window_is_opened_by_answers(void **state)
@@ -102,7 +102,11 @@ static void slow_answers_narrow_it(void **state)
 	/* a device that was never faster is none that has become slow */
 	flow_init(&f, 16);
 	for (unsigned i = 0; i < 100; i++)
-		flow_answer(&f, i < 16 ? MS : 50 * MS, i < 16 ? 0 : 49 * MS, now += MS);
+		flow_answer(&f, i < 16 ? MS : 50 * MS, i < 16 ? MS : 50 * MS, i < 16 ? 0 : 49 * MS, now += MS);
+	assert_int_equal(f.window, 16);
+	/* nor is one that nobody looked for */
+	for (unsigned i = 0; i < 100; i++)
+		flow_answer(&f, 50 * MS, 4 * MS, 0, now += MS);
 	assert_int_equal(f.window, 16);
 	/* where all is far away 5 ms more are nothing */
 	flow_init(&f, 16);
