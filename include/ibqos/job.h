@@ -165,6 +165,7 @@ struct job_number job_number(const char *value);
 /* --- whether it puts the job into its class (check*.c) --- */
 
 #define JOB_NO_TC INT64_MIN
+struct job_host;
 struct job_question {
 	const struct policy *policy;	   /* NULL: none; then what depends on classes is not looked at */
 	const struct policy_class *class;  /* of the job; not NULL with a policy */
@@ -173,6 +174,7 @@ struct job_question {
 	int64_t app_tc;	      /* ncclConfig.trafficClass of the application, JOB_NO_TC: not set or not known */
 	unsigned stacks;      /* that the job is said to use, besides NCCL: 1 << enum job_stack */
 	bool gin;	      /* the job is said to use GIN (device-initiated networking) */
+	const struct job_host *host; /* whose adapters the job will use; NULL: not known */
 	const char *engine;   /* OpenSM's routing_engine; NULL: not known */
 	const char *engine_file;
 };
@@ -296,5 +298,52 @@ struct job_log_view job_log_view(const struct job_log *log);
 void job_log_check(const struct job_log *log, const struct job_question *question, struct finding_list *findings);
 /* Counters for node_exporter's textfile collector. 0 or -errno. */
 int job_log_metrics(const struct job_log *log, FILE *out);
+
+/* --- the host's own adapters, from sysfs (host*.c) --- */
+
+#define JOB_PORT_ACTIVE 4 /* struct job_port.state */
+struct job_port {
+	unsigned number;
+	unsigned state, phys_state; /* as in sysfs: 4 ACTIVE, 5 LinkUp; 0: not known */
+	char *state_name, *phys_name;
+	bool infiniband, known_layer;
+	double gbps;	  /* 0: not known */
+	unsigned lanes;	  /* 1, 2, 4, 8, 12; 0: not known */
+	char *rate;	  /* "400 Gb/sec (4X NDR)" */
+	unsigned lid, sm_lid;
+	unsigned *pkeys;  /* by index */
+	size_t pkey_count;
+};
+struct job_hca {
+	char *name, *type, *board, *firmware; /* NULL: not told */
+	double pcie_gts, pcie_max_gts;	      /* GT/s a lane; 0: not told */
+	unsigned pcie_width, pcie_max_width;
+	struct job_port *ports;
+	size_t port_count, port_room;
+};
+struct job_host {
+	struct job_hca *hcas;
+	size_t hca_count, hca_room;
+	bool nvidia, peermem; /* kernel modules */
+};
+/* Reads below a root of sysfs ("/sys"). 0; -ENOENT: there is no class/infiniband; -errno. */
+int job_host_read(const char *root, struct job_host *host);
+void job_host_clear(struct job_host *host);
+/* The link layer of the active ports, if it is one. */
+bool job_host_link(const struct job_host *host, enum job_link *link);
+/* Whether a list of NCCL_IB_HCA takes an adapter's port (src/misc/utils.cc, matchIfList); NULL or "": all. */
+bool job_hca_takes(const char *list, const char *name, unsigned port);
+/* Gb/s of data that PCIe carries in one direction, line coding taken off; 0 where not known. */
+double job_pcie_gbps(double gts, unsigned width);
+
+struct job_host_wish {
+	const char *hca;      /* adapters that count, as NCCL_IB_HCA; NULL: all */
+	unsigned adapters;    /* as many must have an active port; 0: not said */
+	double gbps;	      /* rate that each port must have; 0: that of the fastest of its kind here */
+	unsigned pkey_index;
+	enum job_link link;   /* ports of the other layer are passed over */
+};
+void job_host_check(const struct job_host *host, const struct job_host_wish *wish, const char *root,
+		    struct finding_list *findings);
 
 #endif

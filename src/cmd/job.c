@@ -10,6 +10,7 @@ static const struct cmd commands[] = {
 	{"env", cmd_job_env, "print the settings that put a job into a class"},
 	{"check", cmd_job_check, "check what a job is started with, as NCCL reads it, against its class"},
 	{"log", cmd_job_log, "read logs of NCCL: networks, adapters, settings in force, errors"},
+	{"host", cmd_job_host, "look at the adapters of this host before a job starts"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

@@ -10,7 +10,7 @@
 
 struct check_options {
 	struct cmd_options common; /* first: children get the same pointer */
-	const char *policy, *class, *root;
+	const char *policy, *class, *root, *sysfs;
 	unsigned pid;
 	const char **scripts, **env_files;
 	size_t script_count, script_room, env_file_count, env_file_room;
@@ -31,17 +31,19 @@ enum {
 	KEY_ROOT,
 	KEY_TRAFFIC_CLASS,
 	KEY_GIN,
+	KEY_SYSFS,
 };
 
 static const struct argp_option own_options[] = {
 	{"policy", KEY_POLICY, "FILE", 0, "the policy that has the job's class", 0},
 	{"class", KEY_CLASS, "CLASS", 0, "the class that the job is to have", 0},
-	{"link-layer", KEY_LINK, "LAYER", 0, "infiniband (default) or ethernet", 0},
+	{"link-layer", KEY_LINK, "LAYER", 0, "infiniband or ethernet (default: this host's, else infiniband)", 0},
 	{"nccl", KEY_NCCL, "VERSION", 0, "as this version of NCCL reads it (default: the newest known, 2.30.7)", 0},
 	{"pid", KEY_PID, "PID", 0, "the environment of that process, and the files of its root", 0},
 	{"env-file", KEY_ENV_FILE, "FILE", 0, "an environment in a file; several are the hosts of one job", 0},
 	{"no-conf", KEY_NO_CONF, NULL, 0, "do not read NCCL's configuration files", 0},
 	{"root", KEY_ROOT, "FOLDER", 0, "read them below this folder", 0},
+	{"sysfs", KEY_SYSFS, "FOLDER", 0, "the job's adapters are there (default for a process of this host: /sys)", 0},
 	{"traffic-class", KEY_TRAFFIC_CLASS, "N", 0, "the application sets ncclConfig.trafficClass to this", 0},
 	{"stack", KEY_STACK, "LIST", 0, "the job uses these too, of ucx, openmpi, nvshmem, deepep, mooncake, sharp", 0},
 	{"gin", KEY_GIN, NULL, 0, "the job uses GIN (device-initiated networking of NCCL)", 0},
@@ -99,6 +101,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_STACK:
 		if (job_stacks_of(arg, &o->question.stacks) != 0)
 			argp_error(state, "--stack takes names as ucx,nvshmem: see --help, not '%s'", arg);
+		return 0;
+	case KEY_SYSFS:
+		o->sysfs = arg;
 		return 0;
 	case KEY_GIN:
 		o->question.gin = true;
@@ -260,13 +265,34 @@ static bool collect(struct cmd_session *s, const struct check_options *o, struct
 	return true;
 }
 
+/* The adapters that the job will use, where they are known: of this host for a process of it. */
+static void read_host(struct cmd_session *s, struct check_options *o, struct job_host *host)
+{
+	bool local = o->pid || (!o->env_file_count && !o->script_count);
+	const char *sysfs = o->sysfs ? o->sysfs : "/sys";
+	int error;
+
+	if (!o->sysfs && !local)
+		return;
+	error = job_host_read(sysfs, host);
+	if (error != 0 && (o->sysfs || error != -ENOENT))
+		session_fail(s, "cannot read %s/class/infiniband: %s", sysfs, strerror(-error));
+	if (error != 0 || host->hca_count == 0)
+		return;
+	o->question.host = host;
+	if (!o->link_given)
+		job_host_link(host, &o->question.link);
+}
+
 static void check(struct cmd_session *s, struct check_options *o)
 {
 	size_t count = o->env_file_count ? o->env_file_count : 1;
 	struct job_env *envs = calloc(count, sizeof(*envs));
 	const struct job_question *q = &o->question;
+	struct job_host host = {0};
 	char version[JOB_NCCL_TEXT];
 
+	read_host(s, o, &host);
 	job_nccl_text(q->nccl, version);
 	report_string(s->report, "nccl", "as NCCL", version);
 	report_string(s->report, "link_layer", "link layer", job_link_name(q->link));
@@ -289,6 +315,7 @@ static void check(struct cmd_session *s, struct check_options *o)
 	for (size_t i = 0; envs && i < count; i++)
 		job_env_clear(&envs[i]);
 	free(envs);
+	job_host_clear(&host);
 }
 
 enum ibqos_exit cmd_job_check(struct ibqos_ctx *ctx, int argc, char **argv)

@@ -46,6 +46,20 @@ static bool numbered(const char *item)
 	return at < end && at > 0 && item[at - 1] == '_';
 }
 
+/* Ports here that a list takes. */
+static unsigned taken_here(const struct check *c, const char *list)
+{
+	unsigned taken = 0;
+
+	for (size_t i = 0; i < c->q->host->hca_count; i++) {
+		const struct job_hca *h = &c->q->host->hcas[i];
+
+		for (size_t n = 0; n < h->port_count; n++)
+			taken += h->ports[n].state == JOB_PORT_ACTIVE && job_hca_takes(list, h->name, h->ports[n].number);
+	}
+	return taken;
+}
+
 static void adapters(struct check *c)
 {
 	const struct job_setting *s = check_get(c, "NCCL_IB_HCA");
@@ -72,6 +86,9 @@ static void adapters(struct check *c)
 	if (items == 0 && not) {
 		f = check_tell(c, FINDING_JOB_HCA_NONE, s);
 		finding_set(&f->got, "none: '^' without names leaves all out");
+	} else if (c->q->host && taken_here(c, s->value) == 0) {
+		f = check_tell(c, FINDING_JOB_HCA_NONE, s);
+		finding_set(&f->got, "none of this host's adapters with an active port, so NCCL takes sockets");
 	} else if (items > 0 && !exact) {
 		f = check_tell(c, FINDING_JOB_HCA_PREFIX, s);
 		finding_set(&f->wanted, "%s=%s", not ? "^" : "", s->value + not);

@@ -181,6 +181,35 @@ static void in_range(struct check *c, const char *name, long long low, long long
 		finding_set(&f->got, "%lld", value);
 }
 
+/* The entry of each port that the job will use, here. */
+static void pkey_here(struct check *c)
+{
+	const struct job_setting *list = check_get(c, "NCCL_IB_HCA");
+	long long index = 0;
+
+	check_number(c, "NCCL_IB_PKEY", &index);
+	for (size_t i = 0; c->q->link == JOB_LINK_INFINIBAND && i < c->q->host->hca_count; i++) {
+		const struct job_hca *h = &c->q->host->hcas[i];
+
+		for (size_t n = 0; n < h->port_count; n++) {
+			const struct job_port *p = &h->ports[n];
+			unsigned key = index >= 0 && (size_t)index < p->pkey_count ? p->pkeys[index] : 0;
+			struct finding *f;
+
+			if (p->state != JOB_PORT_ACTIVE || !p->infiniband || p->pkey_count == 0 ||
+			    !job_hca_takes(list ? list->value : NULL, h->name, p->number) || ((key & 0x8000) && (key & 0x7fff)))
+				continue;
+			f = check_tell(c, FINDING_JOB_PKEY_INDEX, check_get(c, "NCCL_IB_PKEY"));
+			if (!check_get(c, "NCCL_IB_PKEY"))
+				finding_set(&f->what, "NCCL_IB_PKEY, 0 by default");
+			finding_set(&f->wanted, "the index of a full membership");
+			finding_set(&f->got, "%s of the %zu entries of %s:%u", key ? "a limited member" : "none", p->pkey_count, h->name,
+				    p->number);
+			return;
+		}
+	}
+}
+
 static void ranges(struct check *c)
 {
 	long long value;
@@ -194,8 +223,10 @@ static void ranges(struct check *c)
 		finding_set(&f->wanted, "18 or more");
 		finding_set(&f->got, "4.096 us * 2^%lld = %.3g s a try", value, 4.096e-6 * (double)(1ull << value));
 	}
-	/* An index of the P_Key table. Its length is the host's: see job host. A P_Key has 15 bits and the membership */
-	if (check_number(c, "NCCL_IB_PKEY", &value) && (value < 0 || value >= 128)) {
+	/* An index of the P_Key table, whose length is the host's. A P_Key has 15 bits and the membership */
+	if (c->q->host)
+		pkey_here(c);
+	else if (check_number(c, "NCCL_IB_PKEY", &value) && (value < 0 || value >= 128)) {
 		struct finding *f = check_tell(c, FINDING_JOB_PKEY_INDEX, check_get(c, "NCCL_IB_PKEY"));
 
 		finding_set(&f->wanted, "an index, mostly 0");

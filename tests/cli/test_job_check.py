@@ -197,7 +197,7 @@ def test_exact_tables(check):
     """SL 3 is VL 3, which has no weight; SL 4 is VL 15."""
     text = policy.text(None, tables="")
     text = text.replace("tables: ", "tables:\n  ca:\n    sl2vl: 0,1,2,3,15,0,0,0,0,0,0,0,0,0,0,0\n"
-                        "    vlarb_high: ''\n    vlarb_low: 0:64,1:192,2:64\n    high_limit: 0\n")
+                        "    vlarb_high: 0:0\n    vlarb_low: 0:64,1:192,2:64\n    high_limit: 0\n")
     assert ("job-sl-starved", "NCCL_IB_SL=3") in check("NCCL_IB_SL=3", text=text)
     assert ("job-sl-dropped", "NCCL_IB_SL=4") in check("NCCL_IB_SL=4", text=text)
     assert {c for c, _ in check("NCCL_IB_SL=2", text=text)} == {"job-sl-other"}
