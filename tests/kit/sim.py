@@ -94,7 +94,7 @@ class Fabric:
             run.deadline(10, f"ibsim console: {c}", lambda: self.output()[len(before):].count("sim> ") >= 1,
                          alive=lambda: self.ibsim.poll() is None, evidence=self.output)
             said += self.output()[len(before):]
-        if "skipped" in said or "unknown" in said:
+        if any(word in said for word in ("skipped", "unknown", "not found")):
             raise run.KitError(f"ibsim console: {commands}: {said}")
         return said
 
