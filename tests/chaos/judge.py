@@ -121,10 +121,17 @@ def qos_of(text):
     return values[-1][0] if values and values[-1] else None
 
 
-def _conf_names(conf, old, new, command):
+def steps_of(folder):
+    """The configs with tables in between that a change goes over."""
+    found = (read(os.path.join(folder, f"step-{n}-opensm.conf")) for n in (1, 2)) if folder else ()
+    return [text for text in found if text is not None]
+
+
+def _conf_names(conf, old, new, command, steps=()):
     """Which versions it is; more than one where they are the same bytes. Going back writes `qos` explicitly."""
     back = new if command == "rollback" else old
-    names = {name for name, text in (("old", old), ("new", new)) if conf == text and (name == "old" or new is not None)}
+    names = {"step"} if conf in steps else set()
+    names |= {name for name, text in (("old", old), ("new", new)) if conf == text and (name == "old" or new is not None)}
     if conf and back and without_qos(conf) == without_qos(back) and qos_of(conf) in (b"TRUE", b"FALSE"):
         names.add("new" if command == "rollback" else "old with qos written")
     return names
@@ -170,12 +177,15 @@ class Versions:
         """The old files of an apply that was cut short, whose files are in place, all or half: those are what the
         next apply goes back to. None: there is no such thing."""
         journals = {h: read(os.path.join(h, "journal")) or b"" for h in self.histories}
-        folder = max((h for h, j in journals.items() if b" install " in j and b" done rolled back" not in j), default=None)
-        if not folder or b" done " in journals[folder]:
+        ends = (b"rolled back", b"taken up", b"not installed")
+        done = {h: (re.findall(rb"(?m)^\S+ done (.*)\n", j) or [b""])[-1] for h, j in journals.items()}
+        folder = max((h for h, j in journals.items() if b" install " in j and not done[h].startswith(ends)), default=None)
+        if not folder or (done[folder] and not done[folder].startswith(b"roll back failed")):
             return None
         old, new = (tuple(read(os.path.join(folder, f"{kind}-{n}")) for n in ("opensm.conf", "qos-policy.conf"))
                     for kind in ("old", "new"))
-        return old if all(b in pair for b, pair in zip(self.before, zip(old, new))) else None
+        conf = _conf_names(self.before[0], old[0], new[0], "apply", steps_of(folder))
+        return old if conf and self.before[1] in (old[1], new[1]) else None
 
     def history(self, command, r):
         """The folder that the run made, or, for rollback, undoes; None: there is none."""
@@ -187,7 +197,8 @@ class Versions:
             return report.get("apply", {}).get("history")
         # killed: it can only have been at work on one whose new files were in place
         fits = [h for h in self.histories if self.before == tuple(
-            read(os.path.join(h, n)) for n in ("new-opensm.conf", "new-qos-policy.conf"))]
+            read(os.path.join(h, n)) for n in ("new-opensm.conf", "new-qos-policy.conf"))
+            or self.before[0] in steps_of(h)]
         return max(fits, default=None)
 
 
@@ -237,7 +248,7 @@ def files_whole(versions, r, command, edit_mark=None, edited=None):
         new_conf, new_rules = (read(os.path.join(folder, n)) for n in ("old-opensm.conf", "old-qos-policy.conf"))
     if edit_mark and conf and old_conf != edited:  # another admin's line, added meanwhile, is whole or not there
         conf = _without_edit(conf, edit_mark, old_conf, new_conf)
-    now = State(_conf_names(conf, old_conf, new_conf, command), _rules_names(rules, old_rules, new_rules, command))
+    now = State(_conf_names(conf, old_conf, new_conf, command, steps_of(folder)), _rules_names(rules, old_rules, new_rules, command))
     now.as_before(conf in (versions.before[0], edited), rules == versions.before[1],
                   (old_conf, old_rules) == versions.unfinished)
     if not now.known:
