@@ -132,7 +132,7 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error;
 
 	cmd_defaults(&options.common, ctx);
-	cmd_apply_defaults(&options.apply, ctx);
+	cmd_apply_defaults(&options.apply);
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;

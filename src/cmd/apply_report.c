@@ -22,21 +22,43 @@ error_t cmd_apply_option(int key, char *arg, struct argp_state *state, struct ib
 	}
 }
 
-/* On a terminal, one line that is written over; else nothing. */
+/* "about 12 s more", by the ports that came since the first look at these tables; "" where none did. */
+static void format_rest(const struct cmd_progress *p, uint32_t right, uint32_t rest, uint64_t now, char text[32])
+{
+	text[0] = '\0';
+	if (rest > 0 && right > p->from)
+		snprintf(text, 32, ", about %.0f s more",
+			 (double)(now - p->began_ns) / 1e9 * rest / (right - p->from) + 0.5);
+}
+
+/* On a terminal, one line that is written over; with -v elsewhere a line a second; else nothing. */
 static bool show_progress(void *arg, const char *step, const struct verify_result *result)
 {
-	struct ibqos_ctx *ctx = arg;
+	struct cmd_session *s = arg;
+	struct cmd_progress *p = &s->progress;
+	uint32_t rest = result->ports_differ + result->ports_unknown, right = result->ports - rest;
+	bool terminal = isatty(fileno(s->ctx->err));
+	uint64_t now = clock_ns();
+	char more[32];
 
-	if (ctx->verbosity >= 0 && isatty(fileno(ctx->err)))
-		fprintf(ctx->err, "\r%s: %s: %u of %u ports hold the tables\033[K", ctx->program, step,
-			result->ports - result->ports_differ - result->ports_unknown, result->ports);
+	if (p->began_ns == 0 || right < p->right) /* other tables to come */
+		*p = (struct cmd_progress){.began_ns = now, .from = right};
+	p->right = right;
+	if (s->ctx->verbosity < (terminal ? 0 : 1) || (!terminal && p->shown_ns != 0 && now - p->shown_ns < 1000000000))
+		return true;
+	p->shown_ns = now;
+	format_rest(p, right, rest, now, more);
+	if (terminal)
+		fprintf(s->ctx->err, "\r%s: %s: %u of %u ports hold the tables, %.0f s%s\033[K", s->ctx->program, step, right,
+			result->ports, (double)(now - p->began_ns) / 1e9, more);
+	else
+		ctx_info(s->ctx, "%s: %u of %u ports hold the tables%s", step, right, result->ports, more);
 	return true;
 }
 
-void cmd_apply_defaults(struct apply_options *options, struct ibqos_ctx *ctx)
+void cmd_apply_defaults(struct apply_options *options)
 {
-	*options = (struct apply_options){
-		.deadline_s = 60, .max_lag = 0.01, .progress = show_progress, .progress_arg = ctx};
+	*options = (struct apply_options){.deadline_s = 60, .max_lag = 0.01, .progress = show_progress};
 }
 
 /* Shown at once: what comes next takes its time, and may end badly. */
@@ -52,6 +74,7 @@ void cmd_apply_begin(struct apply_options *options, struct cmd_session *s)
 {
 	options->surveyed = show_preflight;
 	options->surveyed_arg = s;
+	options->progress_arg = s;
 }
 
 static void report_ports(struct report *r, const char *key, const char *title, const struct verify_result *state)

@@ -15,8 +15,8 @@ enum { APPLY_KEY_DEADLINE = 0x300, APPLY_KEY_ALLOW_INCOMPLETE, APPLY_KEY_STATE_D
 
 /* Takes one of APPLY_OPTIONS; ARGP_ERR_UNKNOWN for another key. */
 error_t cmd_apply_option(int key, char *arg, struct argp_state *state, struct ibqos_ctx *ctx, struct apply_options *options);
-void cmd_apply_defaults(struct apply_options *options, struct ibqos_ctx *ctx);
-/* Has what preflight finds reported before a file is touched. */
+void cmd_apply_defaults(struct apply_options *options);
+/* Has what preflight finds reported before a file is touched, and progress shown. Comes before the run. */
 void cmd_apply_begin(struct apply_options *options, struct cmd_session *s);
 /* Ends the line of progress, reports the result and sets the least exit code. `error`: what the call returned. */
 void cmd_apply_end(struct cmd_session *s, const struct apply_result *result, int error);

@@ -79,6 +79,12 @@ struct cmd_secrets {
 	struct ibdiag_conf conf;
 };
 
+/* How far ports have come that take new tables. */
+struct cmd_progress {
+	uint64_t began_ns, shown_ns; /* 0: not yet */
+	uint32_t from, right;	     /* ports that held them at the first look, and at the last */
+};
+
 struct cmd_session {
 	struct ibqos_ctx *ctx;
 	const struct cmd_options *options;
@@ -95,6 +101,7 @@ struct cmd_session {
 	struct cmd_sample *sample; /* of verify: the ports to be looked at; NULL: all */
 	double discovery_seconds;
 	double seconds;	       /* that session_verify() asked */
+	struct cmd_progress progress;
 };
 
 /* Starts the report. False, with a message, if it cannot. */

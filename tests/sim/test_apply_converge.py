@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """What apply makes of ports that do not take the tables, or are not there from beginning to end."""
+import os
+import pty
+import re
+
 import pytest
 
 from kit import policy, run
@@ -115,3 +119,29 @@ def test_a_switch_that_is_silent_does_not_stretch_the_deadline(up):
     assert r.json["ports"]["unknown"] > 0 and "agent-silent" in serious(r)
     assert r.json["ports_back"]["unknown"] > 0
     assert f.ibqos("verify", path, "-t", "100").returncode == 2
+
+
+def test_progress_on_a_terminal_and_elsewhere(up):
+    """A line that is written over, with how many ports are right and how long the rest may take; with -v lines of their
+    own where it is no terminal, and without it none."""
+    f, sm = up(**SMALL)
+    path = policy.write(f, sm)
+    ours, theirs = pty.openpty()
+    sm.slow(10, "attr=SL2VL method=set")
+    p = run.start([run.binary(), "apply", path, *state(f)], cwd=f.dir, env=f.env(), stderr=theirs, stdout=-3)
+    os.close(theirs)
+    shown = b""
+    try:
+        while part := os.read(ours, 4096):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    assert p.wait(30) == 0
+    lines = shown.decode().split("\r")
+    counts = [int(m[1]) for line in lines if (m := re.match(r"ibqos: reading back: (\d+) of 17 ports hold the tables, \d+ s", line))]
+    assert counts == sorted(counts) and len(set(counts)) > 2 and counts[-1] == 17
+    assert any(re.search(r", about \d+ s more\033\[K$", line) for line in lines)
+    r = f.ibqos("rollback", "-v", *state(f)).ok()
+    assert re.search(r"^ibqos: reading back: \d+ of 17 ports hold the tables", r.stderr, re.M) and "\r" not in r.stderr
+    assert f.ibqos("apply", path, *state(f)).ok().stderr == ""
