@@ -28,6 +28,7 @@ pytest_suite "random policies on OpenSM" tests/sim/test_plan_random.py
 pytest_suite "random fabrics, routes and tables by brute force" tests/sim/test_paths.py
 export IBQOS_FAULT_SEEDS=${IBQOS_FAULT_SEEDS:-200}
 pytest_suite "$IBQOS_FAULT_SEEDS seeds of lost MADs" tests/sim/test_faults_loss.py
+IBQOS_FAULT_POINTS=all pytest_suite "every fault at every step of an apply" tests/sim/test_apply_faults.py
 FUZZ_CORPUS=$out/fuzz/corpus counted scripts/fuzz.sh "$out/fuzz" "${FUZZ_SECONDS:-3600}"
 step "mutations" /usr/bin/python3 tests/mutations/mutations.py
 begin=$SECONDS
