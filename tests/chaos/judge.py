@@ -174,11 +174,12 @@ class Versions:
         self.unfinished = self._unfinished()
 
     def _unfinished(self):
-        """The old files of an apply that was cut short, whose files are in place, all or half: those are what the
-        next apply goes back to. None: there is no such thing."""
+        """The old files of a change that was cut short on its way there or back, whose files are in place, all or half:
+        those are what the next apply goes back to. None: there is no such thing."""
         journals = {h: read(os.path.join(h, "journal")) or b"" for h in self.histories}
         ends = (b"rolled back", b"taken up", b"not installed")
-        done = {h: (re.findall(rb"(?m)^\S+ done (.*)\n", j) or [b""])[-1] for h, j in journals.items()}
+        # what the last line says: a way back begins anew behind "done"
+        done = {h: (re.findall(rb"(?m)^\S+ (?:done (.*)|.*)\n", j) or [b""])[-1] for h, j in journals.items()}
         folder = max((h for h, j in journals.items() if b" install " in j and not done[h].startswith(ends)), default=None)
         if not folder or (done[folder] and not done[folder].startswith(b"roll back failed")):
             return None
