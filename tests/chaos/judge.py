@@ -295,12 +295,6 @@ def apply_agrees(r, now):
     return bad
 
 
-def came_through(r):
-    """Clean, but for a warning of the other admin's edits, which it was told to include."""
-    told = {f["code"] for f in parsed(r)["findings"] if f["severity"] != "note"} if r.returncode == 1 else set()
-    return r.returncode == 0 or (r.returncode == 1 and told == {"apply-pending-edits"})
-
-
 def no_strays(versions, r):
     """No temporary file left by a run that ended by itself. (faults, files that a killed one left)"""
     left = versions.world.temporaries() - versions.temporaries
