@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include <infiniband/mad.h>
+
 void expect_init(struct expect *expect, const struct qos_config *config)
 {
 	struct qos_sl2vl folded;
@@ -42,6 +44,33 @@ static bool sets_high_limit(const struct fabric_port *port)
 	return port->number == 0 || port->peer != FABRIC_NONE || fabric_port_state(port) != FABRIC_STATE_INIT;
 }
 
+/*
+ * The OperationalVLs that most ports of a switch run, of equally many the one that got there first, as OpenSM counts; 0 where
+ * the switch does not take all its SL2VL tables at once.
+ */
+static uint8_t common_vls(const struct fabric *fabric, const struct fabric_node *node)
+{
+	unsigned count[EXPECT_CODES] = {0}, most = 0;
+	uint8_t common = 0;
+
+	/* of the field's two bits OpenSM looks at the lower one (ib_types.h) */
+	if (!(mad_get_field((void *)node->switch_info, 0, IB_SW_OPT_SLTOVL_MAPPING_F) & 1))
+		return 0;
+	for (uint32_t i = node->first_port + 1; i <= node->first_port + node->ports; i++) {
+		const struct fabric_port *p = &fabric->ports[i];
+		unsigned code;
+
+		if (!p->known || fabric_port_state(p) == FABRIC_STATE_DOWN)
+			continue;
+		code = fabric_port_oper_vls(p) % EXPECT_CODES;
+		if (++count[code] > most) {
+			most = count[code];
+			common = (uint8_t)code;
+		}
+	}
+	return common;
+}
+
 enum expect_scope expect_port(const struct expect *expect, const struct fabric *fabric, uint32_t port,
 			      struct expect_port *out)
 {
@@ -68,6 +97,8 @@ enum expect_scope expect_port(const struct expect *expect, const struct fabric *
 	}
 	out->has_high_limit = sets_high_limit(p);
 	out->high_limit = one_vl ? 0 : expect->config->of[out->type].high_limit;
+	if (is_switch && p->number == 0)
+		out->common_vls = common_vls(fabric, node);
 	if (has_sl_map(fabric, node, port))
 		out->in_ports = is_switch ? node->ports + 1 : 1;
 	else
@@ -86,6 +117,17 @@ const uint8_t *expect_sl2vl(const struct expect *expect, const struct expect_por
 	if (type == QOS_PORT_SW0 && in_port != 0)
 		type = QOS_PORT_SWE;
 	return expect->sl2vl[type][port->oper_vls];
+}
+
+const uint8_t *expect_sl2vl_common(const struct expect *expect, const struct expect_port *port, unsigned in_port)
+{
+	const struct qos_tables *of = expect->config->of;
+
+	if (port->common_vls == 0)
+		return NULL;
+	if (in_port == 0 && !qos_sl2vl_equal(&of[QOS_PORT_SW0].sl2vl, &of[QOS_PORT_SWE].sl2vl))
+		return NULL;
+	return expect->sl2vl[QOS_PORT_SWE][port->common_vls];
 }
 
 bool expect_leftover(const struct expect_port *port, unsigned block)

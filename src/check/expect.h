@@ -41,6 +41,8 @@ struct expect_port {
 	bool no_sl_map;    /* more than one VL, but no SL2VL table: OpenSM programs none */
 	bool has_high_limit;
 	uint8_t high_limit;
+	uint8_t common_vls; /* code; 0: none. Port 0 of a switch that takes its SL2VL tables all at once: see
+			       expect_sl2vl_common() */
 };
 
 /* Reads the port's PortInfo, which must be known. */
@@ -49,6 +51,14 @@ enum expect_scope expect_port(const struct expect *expect, const struct fabric *
 
 /* The SL2VL table for an in-port, QOS_SL2VL_WIRE bytes. */
 const uint8_t *expect_sl2vl(const struct expect *expect, const struct expect_port *port, unsigned in_port);
+
+/*
+ * What port 0 of a switch holds instead where OpenSM uses one Set for all tables of the switch (SwitchInfo says that it can,
+ * `use_optimized_slvl TRUE` that it does, which is not known here): the map of the other ports, masked by the OperationalVLs
+ * that most of them run; with a map of its own, in-port 0 alone has that (osm_qos.c, qos_extports_setup() and
+ * osm_qos_setup()). NULL where that is no case of its own.
+ */
+const uint8_t *expect_sl2vl_common(const struct expect *expect, const struct expect_port *port, unsigned in_port);
 
 /*
  * A VLArb block, 0..3 (low 0, low 1, high 0, high 1); returns how many entries count, 0: not programmed.

@@ -89,11 +89,19 @@ struct port_diff *verify_diff_of(struct verify *v, struct port_state *state)
 	return state->diff;
 }
 
+static bool is_right_sl2vl(const struct verify *v, const struct port_state *state, unsigned in_port, const uint8_t *data)
+{
+	const uint8_t *common = expect_sl2vl_common(&v->expect, &state->expect, in_port);
+
+	return memcmp(data, expect_sl2vl(&v->expect, &state->expect, in_port), QOS_SL2VL_WIRE) == 0 ||
+	       (common && memcmp(data, common, QOS_SL2VL_WIRE) == 0);
+}
+
 static void compare_sl2vl(struct verify *v, struct port_state *state, unsigned in_port, const uint8_t *data)
 {
 	struct port_diff *diff;
 
-	if (memcmp(data, expect_sl2vl(&v->expect, &state->expect, in_port), QOS_SL2VL_WIRE) == 0)
+	if (is_right_sl2vl(v, state, in_port, data))
 		return;
 	state->flags |= PORT_SL2VL;
 	state->sl2vl_differ++;

@@ -453,6 +453,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz in = {data, size};
 	struct rig *rig = calloc(1, sizeof(*rig));
 	struct verify *faulty, *plain;
+	struct verify_result one, other;
 	int error;
 
 	require(rig);
@@ -480,7 +481,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(verify_run(plain, &rig->source, false) == 0);
 	check_result(rig, plain);
 	require(verify_result(plain)->ports_differ == 0);
-	require(memcmp(verify_result(plain), verify_result(faulty), sizeof(struct verify_result)) == 0);
+	one = *verify_result(plain);
+	other = *verify_result(faulty);
+	one.ports_there = other.ports_there = 0; /* of the discovery, whose PortInfo the first run has replaced */
+	require(memcmp(&one, &other, sizeof(one)) == 0);
 	verify_free(plain);
 	verify_free(faulty);
 	fabric_free(rig->fabric);

@@ -176,7 +176,6 @@ def test_optimized_sl2vl_with_folding(up):
     assert "in  1, out  1: | 0| 1| 0| 1| 0| 1| 0| 1|" in f.tool("smpquery", "-D", "sl2vl", "0,1", "1").ok().stdout
 
 
-@pytest.mark.xfail(strict=True, reason="verify folds port 0 of a switch by its own OperVLs, OpenSM by the most common")
 def test_optimized_sl2vl_folds_port_0_by_the_most_common(up):
     fold = ["node=gpu-* attr=PortInfo : set VLCap=2", "node=leaf-* : optimized-sl2vl"]
     f, sm = up(options=dict(OPTIMIZED, qos_sl2vl="0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7"), rules=fold, **SMALL)
@@ -184,6 +183,10 @@ def test_optimized_sl2vl_folds_port_0_by_the_most_common(up):
     sm.hup()
     sm.hup()
     f.ibqos("verify", "--opensm-conf", sm.config, "--format", "json").ok(0)
+    # a third table is neither's
+    f.rules(*fold, "node=leaf-01 attr=SL2VL mod=0x0100 : set SL1=7")
+    found = f.ibqos("verify", "--opensm-conf", sm.config, "--format", "json").ok(2).json["findings"]
+    assert [(x["code"], x["node"], x["port"], x["what"]) for x in found] == [("sl2vl-differs", "leaf-01", 0, "SL2VL, in-port 1")]
 
 
 def test_switch_that_only_readers_see_as_optimized(up):

@@ -109,6 +109,38 @@ static void test_enhanced_port_0_has_two_maps(void **state)
 	rig_free(&rig);
 }
 
+/* SwitchInfo byte 11 bit 0: one Set for all tables, masked by what most ports run (osm_qos.c: op_vl_arr). */
+static void test_port_0_of_tables_set_at_once(void **state)
+{
+	static const uint8_t by_two[] = {0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x0f};
+	struct expect_port port;
+	struct expect expect;
+	struct rig rig;
+
+	(void)state;
+	/* ports 1 to 6 run 2, 4, 2, down, 5, 5: of two that are as common the one that was there first */
+	rig_make(&rig, &(struct rig_options){.host = {.vl_cap = 5, .oper_vls = 2},
+					     .router = {.vl_cap = 5, .oper_vls = 2},
+					     .isl = {.vl_cap = 5, .oper_vls = 5}});
+	set_identity(&rig.config, QOS_PORT_SWE);
+	set_identity(&rig.config, QOS_PORT_SW0);
+	port = expect_at(&rig, &expect, RIG_LEAF, 0, EXPECT_PROGRAMMED);
+	assert_null(expect_sl2vl_common(&expect, &port, 0)); /* it does not say so */
+	rig.fabric->nodes[fabric_find_node(rig.fabric, RIG_LEAF)].switch_info[11] |= 1;
+	port = expect_at(&rig, &expect, RIG_LEAF, 0, EXPECT_PROGRAMMED);
+	assert_int_equal(port.common_vls, 2);
+	for (unsigned in = 0; in <= RIG_LEAF_PORTS; in++)
+		assert_memory_equal(expect_sl2vl_common(&expect, &port, in), by_two, sizeof(by_two));
+	/* port 0 with a map of its own: in-port 0 is set alone, afterwards */
+	rig.config.of[QOS_PORT_SW0].sl2vl.vl[3] = 9;
+	port = expect_at(&rig, &expect, RIG_LEAF, 0, EXPECT_PROGRAMMED);
+	assert_null(expect_sl2vl_common(&expect, &port, 0));
+	assert_memory_equal(expect_sl2vl_common(&expect, &port, 1), by_two, sizeof(by_two));
+	port = expect_at(&rig, &expect, RIG_LEAF, 1, EXPECT_PROGRAMMED); /* other ports fold by their own */
+	assert_null(expect_sl2vl_common(&expect, &port, 1));
+	rig_free(&rig);
+}
+
 static void test_ports_that_are_left_alone(void **state)
 {
 	struct expect_port port;
@@ -255,6 +287,7 @@ int main(void)
 		cmocka_unit_test(test_sl2vl_folds_by_oper_vls),
 		cmocka_unit_test(test_each_kind_of_port_has_its_own_tables),
 		cmocka_unit_test(test_enhanced_port_0_has_two_maps),
+		cmocka_unit_test(test_port_0_of_tables_set_at_once),
 		cmocka_unit_test(test_ports_that_are_left_alone),
 		cmocka_unit_test(test_init_and_armed_are_programmed),
 		cmocka_unit_test(test_no_sl_map),
