@@ -153,16 +153,23 @@ static void report_sms(struct cmd_session *s, const struct sm_seen *sms, uint32_
 	report_table_end(s->report);
 }
 
-static int ask_sms(struct cmd_session *s, const struct sm_result *result)
+/* All of them; those that were not asked before count in the result's coverage too. */
+static int ask_sms(struct cmd_session *s, struct sm_result *result)
 {
 	struct sm_seen *sms = NULL;
 	uint32_t count = 0;
 	int error = sm_list(s->source, s->fabric, &sms, &count);
 
-	if (error == 0 && count > 1) {
-		report_sms(s, sms, count);
-		sm_rivals(s->fabric, result, sms, count, &s->findings);
+	for (uint32_t i = 0; i < count; i++) {
+		if (fabric_port_lid(&s->fabric->ports[sms[i].port]) == s->fabric->sm_lid)
+			continue;
+		result->coverage[SM_INFO].asked++;
+		result->coverage[SM_INFO].ended[sms[i].outcome]++;
 	}
+	if (error == 0 && count > 1)
+		report_sms(s, sms, count);
+	if (error == 0)
+		sm_rivals(s->fabric, result, sms, count, &s->findings);
 	free(sms);
 	return error;
 }
@@ -198,9 +205,9 @@ void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options)
 		if (error == 0)
 			error = class_differences(s, options, &result, &records);
 		report_sm(s, &result, skipped, &records);
-		report_coverage(s->report, &result, &records, &partitions);
 		if (error == 0)
 			error = ask_sms(s, &result);
+		report_coverage(s->report, &result, &records, &partitions);
 	}
 	if (error != 0 && error != -EINTR) /* a signal is told at the end */
 		session_fail(s, "cannot ask the subnet manager: %s", strerror(-error));

@@ -61,7 +61,8 @@ def honest(r):
     assert r.json["ports"]["differ"] == 0 and r.json["mads"]["foreign"] == 0, r
     # what the engine heard is what verify counts as answered
     tables = r.json["coverage"] + r.json["sm_coverage"]
-    assert r.json["mads"]["answered"] == sum(c["answered"] for c in tables), r
+    # but for the SM's port, which is asked once more when all ports are that may have one
+    assert r.json["mads"]["answered"] - sum(c["answered"] for c in tables) in (0, 1), r
     assert r.json["mads"]["repeated"] > 0, "nothing was lost: the rules did nothing"
     if r.returncode == 0:
         assert whole and found(r) == [] and r.json["ports"]["looked_at"] == 15 and r.json["ports"]["unknown"] == 0, r
