@@ -15,6 +15,7 @@ static const struct cmd commands[] = {
 	{"plan", cmd_plan, "compile a policy for this fabric and show what would change"},
 	{"apply", cmd_apply, "install a policy, reload OpenSM, wait until every port reads back right"},
 	{"rollback", cmd_rollback, "undo an apply: the old files, and the old tables on every port"},
+	{"history", cmd_history, "list the changes that were applied, or show one"},
 	{"confirm", cmd_confirm, "keep a change that was applied with --confirm-within"},
 	{"verify", cmd_verify, "compare what every port holds with what it should"},
 	{"trace", cmd_trace, "follow packets from one port to another, hop by hop"},

@@ -77,6 +77,27 @@ struct apply_result {
 };
 void apply_result_clear(struct apply_result *result);
 
+/* A change that the history holds. What is not known is NULL. */
+struct apply_entry {
+	char *id, *folder;
+	char *when, *host, *fabric; /* "2026-11-30T11:55:31Z" */
+	char *user, *sudo_user;	    /* who ran it; who sudo said it was */
+	int64_t uid, login_uid;	    /* of the first; of whoever logged in, 0: not known, or root */
+	char *ibqos;		    /* version */
+	char *policy_path, *policy; /* where it was read from; its name */
+	const char *state;	    /* static: "in force", "undone", "cut short", "nothing was written" */
+	bool in_force;
+	const char *confirm; /* static: "waiting", "confirmed"; NULL: it needs none */
+	char *outcome;	     /* how its journal ends */
+	char *journal;	     /* whole, printable */
+	bool can_undo;
+	const char *why_not; /* static, if it cannot */
+	int error;	     /* -errno where its folder cannot be read as it should */
+};
+/* All changes, newest first, or the one that is named. -ENOENT: there is none of that name. */
+int apply_history(const struct ibqos_ctx *ctx, const char *id, struct apply_entry **entries, size_t *count);
+void apply_history_free(struct apply_entry *entries, size_t count);
+
 /* A finding for each standby that was put off by an earlier apply of this config. */
 void apply_standby_todo(const struct ibqos_ctx *ctx, const char *conf_path, struct finding_list *findings);
 

@@ -60,7 +60,7 @@ int file_read(const char *path, char **data, size_t *size);
 
 /*
  * Replaces a file whole or not at all: a temporary file in the same folder is written, given the
- * old file's owner and mode (or `mode` where there was none), fsynced, renamed over it, and the
+ * old file's owner, mode, SELinux label, ACL and other extended attributes (or `mode` where there was none), fsynced, renamed over it, and the
  * folder is fsynced. A symbolic link is followed, so the link stays and its target is replaced.
  * On failure the old file is untouched and the temporary file is removed; only when the last step,
  * the fsync of the folder, fails is the new file in place and an error returned.

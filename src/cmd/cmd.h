@@ -25,6 +25,7 @@ enum ibqos_exit cmd_import(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_history(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_confirm(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_trace(struct ibqos_ctx *ctx, int argc, char **argv);

@@ -95,12 +95,15 @@ const char *opensm_flavour_text(enum opensm_flavour flavour)
 
 /* --- its log --- */
 
+/* The text has no end of its own. */
 static bool replace(char **member, const char *text, size_t length)
 {
-	char *copy = strndup(text, length);
+	char *copy = malloc(length + 1);
 
 	if (!copy)
 		return false;
+	memcpy(copy, text, length);
+	copy[length] = '\0';
 	free(*member);
 	*member = copy;
 	return true;

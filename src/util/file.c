@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attributes.h"
 #include "ibqos/faultpoint.h"
 #include "ibqos/util.h"
 
@@ -175,6 +176,8 @@ static int fill(int fd, const char *target, const void *data, size_t size, const
 {
 	int rc = set_owner_mode(fd, old, mode);
 
+	if (rc == 0 && old)
+		rc = attributes_copy(target, fd);
 	if (rc == 0)
 		rc = FAULT_CALL("file-write", target);
 	if (rc == 0)

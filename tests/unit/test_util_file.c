@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -182,6 +183,50 @@ static void test_replace_keeps_owner(void **state)
 	assert_holds("conf", "two");
 }
 
+#define LABEL "system_u:object_r:etc_t:s0"
+#define ACL "system.posix_acl_access"
+
+static void assert_attribute(const char *path, const char *name, const void *wanted, size_t size)
+{
+	char value[256];
+	ssize_t got = getxattr(path, name, value, sizeof(value));
+
+	if (got != (ssize_t)size || memcmp(value, wanted, size) != 0)
+		fail_msg("%s of %s: %zd bytes", name, path, got);
+}
+
+static void test_replace_keeps_attributes(void **state)
+{
+	/* version 2; owner rw, user 65534 r, group r, mask r, others none: tag, permissions, ID, little-endian */
+	static const unsigned char acl[] = {2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 2, 0, 4, 0, 254, 255, 0, 0,
+					    4, 0, 4, 0, 255, 255, 255, 255, 16, 0, 4, 0, 255, 255, 255, 255,
+					    32, 0, 0, 0, 255, 255, 255, 255};
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	put("conf", "one");
+	if (setxattr("conf", "security.selinux", LABEL, strlen(LABEL), 0) != 0 || setxattr("conf", "user.empty", "", 0, 0) != 0 ||
+	    setxattr("conf", ACL, acl, sizeof(acl), 0) != 0)
+		skip(); /* a file system without */
+	assert_int_equal(setxattr("conf", "trusted.mine", "x", 1, 0), 0);
+	assert_int_equal(symlink("conf", "link"), 0);
+	assert_int_equal(file_replace("link", "two", 3, 0600), 0);
+	assert_holds("conf", "two");
+	assert_attribute("conf", "security.selinux", LABEL, strlen(LABEL));
+	assert_attribute("conf", "user.empty", "", 0);
+	assert_attribute("conf", ACL, acl, sizeof(acl));
+	assert_int_equal(mode_of("conf"), 0640);
+	assert_int_equal(getxattr("conf", "trusted.mine", NULL, 0), -1);
+	/* a folder that gives new files an ACL gives this one none: it had none */
+	put("plain", "one");
+	assert_int_equal(chmod("plain", 0640), 0);
+	assert_int_equal(setxattr(".", "system.posix_acl_default", acl, sizeof(acl), 0), 0);
+	assert_int_equal(file_replace("plain", "two", 3, 0600), 0);
+	assert_int_equal(getxattr("plain", ACL, NULL, 0), -1);
+	assert_int_equal(mode_of("plain"), 0640);
+}
+
 static void test_replace_follows_links(void **state)
 {
 	char link[64];
@@ -331,6 +376,7 @@ int main(void)
 		in_folder(test_replace_follows_links),     in_folder(test_replace_refuses_other_things),
 		in_folder(test_replace_when_disk_fills),   in_folder(test_replace_in_folder_not_writable),
 		in_folder(test_replace_owner_not_givable), in_folder(test_make_folders),
+		in_folder(test_replace_keeps_attributes),
 	};
 
 	return cmocka_run_group_tests_name("util-file", tests, NULL, NULL);
