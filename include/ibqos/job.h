@@ -346,4 +346,41 @@ struct job_host_wish {
 void job_host_check(const struct job_host *host, const struct job_host_wish *wish, const char *root,
 		    struct finding_list *findings);
 
+/* --- perftest (bw.c) --- */
+
+struct job_bw_plan {
+	const char *const *hosts;
+	size_t host_count; /* at least 2 */
+	const char *const *rails; /* names of adapters, the same on every host */
+	size_t rail_count;
+	bool all;	   /* every pair, in rounds in which each host has one partner; else neighbours in the list */
+	int sl;		   /* -1: none */
+	int traffic_class; /* RoCE; -1: none */
+	unsigned seconds;  /* of each measurement */
+};
+/*
+ * A shell script that runs ib_write_bw by ssh, one rail after the other, and leaves a file HOST-HOST-RAIL.bw a
+ * measurement. Nothing is run here. 0 or -errno; -EINVAL: a name that a shell would not take for a name.
+ */
+int job_bw_write(FILE *out, const struct job_bw_plan *plan);
+
+/* What ib_write_bw printed (perftest 4.4 and 4.5, src/perftest_parameters.c). */
+struct job_bw_result {
+	bool found;	   /* there is a line of results */
+	double gbps;	   /* average of the largest message; MiB/s turned into Gb/s */
+	uint64_t bytes;	   /* of a message */
+	unsigned mtu;	   /* 0: not told */
+	int sl;		   /* of a QoS run's line, -1: not told */
+	char device[64];   /* "": not told */
+	bool ethernet;
+	char last[160];	   /* its last line that says something, for messages */
+};
+void job_bw_parse(const char *text, size_t size, struct job_bw_result *result);
+/*
+ * Judges results beside each other, each named by names[i]: against `gbps` (0: not known), of which a class
+ * has `share` (1: all), down to the fraction `floor`; and against the middle of all of them.
+ */
+void job_bw_check(const struct job_bw_result *results, const char *const *names, size_t count, double gbps, double share,
+		  double floor, struct finding_list *findings);
+
 #endif

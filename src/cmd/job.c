@@ -11,6 +11,8 @@ static const struct cmd commands[] = {
 	{"check", cmd_job_check, "check what a job is started with, as NCCL reads it, against its class"},
 	{"log", cmd_job_log, "read logs of NCCL: networks, adapters, settings in force, errors"},
 	{"host", cmd_job_host, "look at the adapters of this host before a job starts"},
+	{"bw-plan", cmd_job_bw_plan, "a script that measures bandwidth between pairs of hosts"},
+	{"bw-read", cmd_job_bw_read, "judge what ib_write_bw printed"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """job check: every rule, on InfiniBand and RoCE, by version; where environments come from."""
 import os
+import re
 
 import pytest
 
@@ -60,6 +61,23 @@ def test_recipe_on_roce(check):
         ("job-tc-ecn", "NCCL_IB_TC=41"), ("job-gid-fixed", "NCCL_IB_GID_INDEX=3"), ("job-hca-prefix", "NCCL_IB_HCA=mlx5"),
         ("job-gdr-level", "NCCL_NET_GDR_LEVEL=2"), ("job-ifname", "NCCL_SOCKET_IFNAME=eth0")}
     assert "sls" not in found.result.json
+
+
+def test_the_article(check):
+    """docs/article.md has this recipe, and its advice is clean; every code that it names is one."""
+    with open(os.path.join(run.TOP, "docs", "article.md"), encoding="utf-8") as f:
+        article = f.read()
+    blocks = ["".join(line.strip() + "\n" for line in part.splitlines() if line.startswith("    NCCL_"))
+              for part in article.split("\n\n")]
+    recipe, infiniband, roce = [b for b in blocks if b]
+    assert recipe == RECIPE
+    assert not check(infiniband, codes=(0,))
+    text = policy.text(None).replace("nccl_ib_tc: 41", "nccl_ib_tc: 104")
+    assert not check(roce, "--link-layer", "ethernet", text=text, codes=(0,))
+    with open(os.path.join(run.TOP, "include", "ibqos", "finding_codes.def"), encoding="utf-8") as f:
+        codes = set(re.findall(r'"(job-[a-z-]+)"', f.read()))
+    named = set(re.findall(r"`(job-[a-z-]+)`", article))
+    assert len(named) > 10 and named <= codes
 
 
 def test_what_job_env_prints_is_clean(ibqos, check, tmp_path):
