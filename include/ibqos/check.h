@@ -342,19 +342,6 @@ struct diff_result {
 int check_diff(const struct diff_state *before, const struct diff_state *after, struct finding_list *findings,
 	       struct diff_result *result);
 
-/* --- links --- */
-
-struct audit_result {
-	uint32_t links;		/* looked at: both ends known and LinkUp */
-	uint32_t links_slow;	/* below what both ends support, in width or speed */
-	uint32_t links_unknown; /* an end not known or an encoding not in the table */
-};
-
-/*
- * Compares each link's active width and speed with the best that both ends support; worst first by lost Gb/s.
- * Links with no end in the scope are left out (NULL: none is).
- */
-void audit_links(const struct fabric *fabric, const struct scope *scope, struct finding_list *findings,
-		 struct audit_result *result);
+/* --- links: include/ibqos/audit.h --- */
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "ibqos/fabric.h"
 #include "ibqos/finding.h"
+#include "ibqos/link.h"
 #include "ibqos/opensm.h"
 #include "ibqos/qos.h"
 
@@ -121,6 +122,36 @@ struct policy_override {
 	struct policy_mark mark, limit_mark, shares_mark;
 };
 
+/*
+ * Links of one kind, and what they are to run at least: the first class that a link matches has it. An end is
+ * described by all that is given of it; a class without ends has all links, with one those that have such an end.
+ */
+#define POLICY_LINK_ENDS 2
+struct policy_link_end {
+	struct policy_texts names;    /* patterns as of fnmatch(3) for node names */
+	unsigned node_types;	      /* bit = enum fabric_node_type; 0: any */
+	struct policy_ranges devices; /* NodeInfo:DeviceID; none: any */
+	struct policy_mark mark;
+};
+/* Links that may run less than their class, for a reason, up to and with a day. */
+struct policy_link_exception {
+	struct policy_texts names; /* of the node at either end */
+	struct policy_ranges ports; /* of that node; none: any */
+	unsigned speed, width;	   /* enum link_speed, link_width: at least that; both 0: they are not judged at all */
+	char *reason;
+	unsigned until; /* in days since 1970 */
+	struct policy_mark mark;
+};
+struct policy_link_class {
+	char *name;
+	struct policy_link_end ends[POLICY_LINK_ENDS];
+	size_t end_count;
+	unsigned speed, width; /* enum link_speed, link_width; 0: whatever both ends can */
+	struct policy_link_exception *exceptions;
+	size_t exception_count, exception_room;
+	struct policy_mark mark;
+};
+
 /* Exact tables, in place of those that shares would make. */
 struct policy_tables {
 	bool given;
@@ -145,6 +176,8 @@ struct policy {
 	size_t partition_count, partition_room;
 	struct policy_tables tables;
 	struct policy_override overrides[QOS_PORT_TYPES]; /* sw0 is never given: it has what swe has */
+	struct policy_link_class *link_classes;
+	size_t link_class_count, link_class_room;
 	char *opensm_config;	 /* never NULL: from the file or OpenSM's default */
 	char *opensm_qos_policy; /* NULL: what opensm.conf says, else OpenSM's default */
 	char *opensm_log;	 /* NULL: what the running process says */
@@ -169,6 +202,17 @@ void policy_free(struct policy *policy);
 const struct policy_group *policy_find_group(const struct policy *policy, const char *name); /* NULL: none */
 /* Whether a port is in a group; a switch's by the GUID that all its ports have. */
 bool policy_group_has(const struct policy_group *group, const struct fabric_node *node, uint64_t port_guid);
+
+/* The class of a link; NULL: it is in none. */
+const struct policy_link_class *policy_link_class_of(const struct policy *policy, const struct fabric *fabric,
+						     const struct fabric_link *link);
+/* Whether an exception is about a link, whatever its date. */
+bool policy_link_excepted(const struct policy_link_exception *exception, const struct fabric *fabric,
+			  const struct fabric_link *link);
+/* "2026-12-31" in days since 1970, 1970 to 9999; and back, for text of POLICY_DATE_TEXT bytes. -EINVAL: it is no date. */
+#define POLICY_DATE_TEXT 32
+int policy_date_of(const char *text, unsigned *days);
+const char *policy_date_text(unsigned days, char text[POLICY_DATE_TEXT]);
 
 /*
  * OpenSM's own files as the text of a policy that compiles to the same tables. What a policy cannot say, or

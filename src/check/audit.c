@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * audit: each link's active width and speed against the best that both ends support.
- *
- * Supported, not enabled: a port that was told to run slower is slow all the same, and the finding
- * says that no more is enabled. Why this rule and what it cannot see: docs/links.md.
+ * audit: each link's active width and speed against what is enabled, what both ends can, what the policy
+ * expects and what they could once. The verdicts: audit_verdict.c; why these rules and what they cannot see:
+ * docs/links.md.
  */
-#include "ibqos/check.h"
-#include "ibqos/link.h"
+#include "ibqos/audit.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "ibqos/link.h"
 #include "place.h"
 
-/* What a link runs and what it could, from both ends. */
+/* A link as its two ends tell it. */
 struct link_view {
 	struct link_state a, b;
-	unsigned width, speed;                 /* active; 0: not known */
-	unsigned best_width, best_speed;       /* that both support; 0: none in common */
-	unsigned enabled_width, enabled_speed; /* that both have enabled */
+	struct link_levels width, speed;
+	const struct policy_link_class *class; /* NULL: none */
+	uint32_t lost_at[2]; /* the port whose width, and speed, was lost; FABRIC_NONE: both ends' or none */
 };
 
 /* The answer that tells FDR10 from QDR got lost: a gap of the discovery, which check_gaps() tells. */
@@ -47,18 +48,79 @@ static unsigned lower(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-static void view_link(const struct fabric *fabric, const struct fabric_link *link, struct link_view *view)
+/* A port of the fabric in the baseline: FABRIC_NONE where it had none, or nothing is known of it. */
+static uint32_t port_before(const struct fabric *fabric, uint32_t port, const struct fabric *baseline)
+{
+	uint32_t node = fabric_find_node(baseline, fabric_port_node(fabric, port)->guid);
+
+	return node == FABRIC_NONE ? FABRIC_NONE : fabric_node_port(baseline, node, fabric->ports[port].number);
+}
+
+/* Notes what an end could once, where that is more than it can now: the greater loss of the two ends counts. */
+static void note_before(struct link_levels *levels, unsigned now, unsigned before, uint32_t port, uint32_t *at)
+{
+	if (!now || before <= now)
+		return;
+	if (levels->before > levels->now) {
+		*at = FABRIC_NONE; /* both */
+		if (before <= levels->before)
+			return;
+	} else {
+		*at = port;
+	}
+	levels->now = now;
+	levels->before = before;
+}
+
+/*
+ * What an end could in the baseline by its PortInfo; where that is another tool's dump it is what the link ran, and
+ * a loss is that it could run no such thing now.
+ */
+static void view_before(const struct fabric *fabric, uint32_t port, const struct link_state *now,
+			const struct fabric *baseline, struct link_view *view)
+{
+	uint32_t old = port_before(fabric, port, baseline);
+	unsigned width, speed;
+	struct link_state then;
+
+	if (old == FABRIC_NONE)
+		return;
+	if (link_decode(baseline, old, &then)) {
+		width = link_best(then.width_supported);
+		speed = link_best(then.speed_supported);
+	} else {
+		width = baseline->ports[old].told_width;
+		speed = baseline->ports[old].told_speed;
+	}
+	note_before(&view->width, link_best(now->width_supported), width, port, &view->lost_at[0]);
+	note_before(&view->speed, link_best(now->speed_supported), speed, port, &view->lost_at[1]);
+}
+
+static struct link_levels levels_of(unsigned active_a, unsigned active_b, unsigned enabled, unsigned can)
+{
+	return (struct link_levels){
+		.active = lower(active_a, active_b), .enabled = link_best(enabled), .can = link_best(can)};
+}
+
+static void view_link(const struct fabric *fabric, const struct fabric_link *link, const struct fabric *baseline,
+		      struct link_view *view)
 {
 	struct link_state *a = &view->a, *b = &view->b;
 
+	*view = (struct link_view){.lost_at = {FABRIC_NONE, FABRIC_NONE}};
+	link_decode(fabric, link->a, a);
+	link_decode(fabric, link->b, b);
 	mend_fdr10(&fabric->ports[link->a], a, b);
 	mend_fdr10(&fabric->ports[link->b], b, a);
-	view->width = lower(a->width_active, b->width_active);
-	view->speed = lower(a->speed_active, b->speed_active);
-	view->best_width = link_best(a->width_supported & b->width_supported);
-	view->best_speed = link_best(a->speed_supported & b->speed_supported);
-	view->enabled_width = link_best(a->width_enabled & b->width_enabled);
-	view->enabled_speed = link_best(a->speed_enabled & b->speed_enabled);
+	view->width = levels_of(a->width_active, b->width_active, a->width_enabled & b->width_enabled,
+				a->width_supported & b->width_supported);
+	view->speed = levels_of(a->speed_active, b->speed_active, a->speed_enabled & b->speed_enabled,
+				a->speed_supported & b->speed_supported);
+	if (!baseline)
+		return;
+	view_before(fabric, link->a, a, baseline, view);
+	if (link->b != link->a)
+		view_before(fabric, link->b, b, baseline, view);
 }
 
 static struct finding *add(const struct fabric *fabric, const struct fabric_link *link,
@@ -141,7 +203,7 @@ static void add_undecoded(const struct fabric *fabric, const struct fabric_link 
 			  const struct link_view *view, bool width, struct finding_list *findings)
 {
 	struct finding *f = add(fabric, link, FINDING_LINK_UNDECODED, findings);
-	unsigned active = width ? view->width : view->speed;
+	unsigned active = width ? view->width.active : view->speed.active;
 
 	finding_set(&f->what, width ? "width" : "speed");
 	finding_set(&f->got, "raw 0x%x here, 0x%x at the other end",
@@ -155,64 +217,234 @@ static void add_undecoded(const struct fabric *fabric, const struct fabric_link 
 }
 
 /* Why, as far as the ports tell: told to run so, or two ends that do not agree. */
-static void format_why(const struct link_view *view, bool width, char *text, size_t size)
+static void add_why(struct finding *f, const struct link_view *view, bool width)
 {
 	unsigned a = width ? view->a.width_active : view->a.speed_active;
 	unsigned b = width ? view->b.width_active : view->b.speed_active;
-	unsigned enabled = width ? view->enabled_width : view->enabled_speed;
+	unsigned enabled = width ? view->width.enabled : view->speed.enabled;
 	const char *(*name)(unsigned) = width ? link_width_name : link_speed_name;
 
-	text[0] = '\0';
 	if (a != b)
-		snprintf(text, size, "; the ends disagree: %s here, %s at the other end", name(a), name(b));
+		finding_append(&f->detail, "the ends disagree: %s here, %s at the other end", name(a), name(b));
 	else if (enabled && enabled <= a)
-		snprintf(text, size, "; the ports have no more than %s enabled", name(enabled));
+		finding_append(&f->detail, "the ports have no more than %s enabled", name(enabled));
 }
 
-static void add_low(const struct fabric *fabric, const struct fabric_link *link, const struct link_view *view,
-		    bool width, struct finding_list *findings)
+/* What a link would carry with another width or speed, in Gb/s. */
+static double gbps_with(const struct link_view *view, bool width, unsigned level)
 {
-	double can = link_gbps(view->best_width, view->best_speed),
-	       does = link_gbps(view->width, view->speed);
-	struct finding *f =
-		add(fabric, link, width ? FINDING_LINK_WIDTH_LOW : FINDING_LINK_SPEED_LOW, findings);
-	char why[128];
+	unsigned w = view->width.active > view->width.can ? view->width.active : view->width.can;
+	unsigned s = view->speed.active > view->speed.can ? view->speed.active : view->speed.can;
+
+	return link_gbps(width ? level : w, width ? s : level);
+}
+
+static struct finding *add_level(const struct fabric *fabric, const struct fabric_link *link,
+				 const struct link_view *view, bool width, enum finding_code code, unsigned wanted,
+				 unsigned got, struct finding_list *findings)
+{
+	const char *(*name)(unsigned) = width ? link_width_name : link_speed_name;
+	double can = gbps_with(view, width, wanted), does = link_gbps(view->width.active, view->speed.active);
+	struct finding *f = add(fabric, link, code, findings);
 
 	finding_set(&f->what, width ? "width" : "speed");
-	finding_set(&f->wanted, "%s",
-		    width ? link_width_name(view->best_width) : link_speed_name(view->best_speed));
-	finding_set(&f->got, "%s", width ? link_width_name(view->width) : link_speed_name(view->speed));
-	format_why(view, width, why, sizeof(why));
-	finding_set(&f->detail, "%.4g of %.4g Gb/s, %.4g lost%s", does, can, can - does, why);
-	f->weight = can - does;
+	finding_set(&f->wanted, "%s", name(wanted));
+	finding_set(&f->got, "%s", name(got));
+	if (does > 0 && can > does) {
+		finding_set(&f->detail, "%.4g of %.4g Gb/s, %.4g lost", does, can, can - does);
+		f->weight = can - does;
+	}
+	return f;
 }
 
-/* True if the link was judged in full. */
-static bool check_link(const struct fabric *fabric, const struct fabric_link *link,
-		       struct finding_list *findings, bool *slow)
+static void tell(const struct fabric *fabric, const struct fabric_link *link, const struct link_view *view, bool width,
+		 unsigned tellings, struct finding_list *findings)
 {
-	struct link_view view;
-	bool width_known, speed_known;
+	const struct link_levels *l = width ? &view->width : &view->speed;
+	unsigned ceiling = l->expected && l->expected < l->can ? l->expected : l->can;
+	uint32_t lost_at = view->lost_at[width ? 0 : 1];
+	struct finding *f;
 
-	link_decode(fabric, link->a, &view.a);
-	link_decode(fabric, link->b, &view.b);
-	view_link(fabric, link, &view);
-	width_known = view.width && view.best_width;
-	speed_known = view.speed && view.best_speed;
-	*slow = false;
+	if (tellings & LINK_TELL_LOW) {
+		f = add_level(fabric, link, view, width, width ? FINDING_LINK_WIDTH_LOW : FINDING_LINK_SPEED_LOW,
+			      ceiling, l->active, findings);
+		add_why(f, view, width);
+	}
+	if (tellings & LINK_TELL_LIMITED) {
+		f = add_level(fabric, link, view, width,
+			      width ? FINDING_LINK_WIDTH_LIMITED : FINDING_LINK_SPEED_LIMITED, ceiling, l->active,
+			      findings);
+		add_why(f, view, width);
+	}
+	if (tellings & LINK_TELL_LOST) {
+		f = add_level(fabric, link, view, width,
+			      width ? FINDING_LINK_WIDTH_LOST : FINDING_LINK_SPEED_LOST, l->before, l->now, findings);
+		if (lost_at != FABRIC_NONE)
+			place_port(f, fabric, lost_at);
+		else
+			finding_append(&f->detail, "at both ends");
+	}
+	if (tellings & LINK_TELL_BELOW_POLICY) {
+		f = add_level(fabric, link, view, width,
+			      width ? FINDING_LINK_WIDTH_BELOW_POLICY : FINDING_LINK_SPEED_BELOW_POLICY,
+			      l->expected, l->can ? l->can : l->active, findings);
+		finding_append(&f->detail, "link class '%s'", view->class->name);
+	}
+}
+
+/* --- what the policy says of links --- */
+
+struct expectations {
+	const struct audit_options *options;
+	bool *class_met;    /* by link class: a link is in it */
+	uint32_t *excepted; /* by exception, those of all classes one after the other: links that it is about */
+	size_t exceptions;
+};
+
+static void expectations_clear(struct expectations *e)
+{
+	free(e->class_met);
+	free(e->excepted);
+}
+
+static int expectations_new(const struct audit_options *options, struct expectations *e)
+{
+	const struct policy *policy = options->policy;
+
+	*e = (struct expectations){.options = options};
+	if (!policy)
+		return 0;
+	for (size_t i = 0; i < policy->link_class_count; i++)
+		e->exceptions += policy->link_classes[i].exception_count;
+	e->class_met = calloc(policy->link_class_count + 1, sizeof(*e->class_met));
+	e->excepted = calloc(e->exceptions + 1, sizeof(*e->excepted));
+	return e->class_met && e->excepted ? 0 : -ENOMEM;
+}
+
+/* The first exception of a class that is about a link and holds today; NULL: none. */
+static const struct policy_link_exception *find_exception(struct expectations *e, const struct fabric *fabric,
+							  const struct fabric_link *link,
+							  const struct policy_link_class *class)
+{
+	const struct policy_link_exception *found = NULL;
+	size_t first = 0;
+
+	for (const struct policy_link_class *c = e->options->policy->link_classes; c < class; c++)
+		first += c->exception_count;
+	for (size_t i = 0; i < class->exception_count; i++) {
+		const struct policy_link_exception *exception = &class->exceptions[i];
+
+		if (!policy_link_excepted(exception, fabric, link))
+			continue;
+		e->excepted[first + i]++;
+		if (!found && exception->until >= e->options->today)
+			found = exception;
+	}
+	return found;
+}
+
+/* False: the link is not to be judged at all. */
+static bool expect(struct expectations *e, const struct fabric *fabric, const struct fabric_link *link,
+		   struct link_view *view, struct audit_result *result)
+{
+	const struct policy *policy = e->options->policy;
+	const struct policy_link_exception *exception;
+
+	view->class = policy ? policy_link_class_of(policy, fabric, link) : NULL;
+	if (!view->class)
+		return true;
+	e->class_met[view->class - policy->link_classes] = true;
+	view->width.expected = view->class->width;
+	view->speed.expected = view->class->speed;
+	exception = find_exception(e, fabric, link, view->class);
+	if (!exception)
+		return true;
+	result->links_excepted++;
+	if (exception->width)
+		view->width.expected = exception->width;
+	if (exception->speed)
+		view->speed.expected = exception->speed;
+	return exception->width || exception->speed;
+}
+
+static void add_expired(const struct policy *policy, const struct policy_link_class *class,
+			const struct policy_link_exception *exception, uint32_t links, struct finding_list *findings)
+{
+	char text[POLICY_DATE_TEXT];
+	struct finding *f = finding_at(finding_add(findings, FINDING_LINK_EXCEPTION_EXPIRED), policy->path,
+				       exception->mark.line, exception->mark.column);
+
+	finding_set(&f->what, "link class '%s'", class->name);
+	finding_set(&f->got, "until %s", policy_date_text(exception->until, text));
+	finding_set(&f->detail, "%s; %u link%s", exception->reason, links, links == 1 ? "" : "s");
+}
+
+/* Classes and exceptions themselves. Of a part of the fabric nobody can say that there are none. */
+static void check_expectations(const struct expectations *e, struct finding_list *findings)
+{
+	const struct policy *policy = e->options->policy;
+	bool whole = !e->options->scope;
+	size_t at = 0;
+
+	for (size_t i = 0; policy && i < policy->link_class_count; i++) {
+		const struct policy_link_class *class = &policy->link_classes[i];
+
+		if (!e->class_met[i] && whole)
+			finding_set(&finding_at(finding_add(findings, FINDING_LINK_CLASS_EMPTY), policy->path,
+						class->mark.line, class->mark.column)
+					     ->what,
+				    "link class '%s'", class->name);
+		for (size_t n = 0; n < class->exception_count; n++, at++) {
+			const struct policy_link_exception *exception = &class->exceptions[n];
+			struct finding *f;
+
+			if (e->excepted[at] > 0 && exception->until < e->options->today)
+				add_expired(policy, class, exception, e->excepted[at], findings);
+			if (e->excepted[at] > 0 || !whole)
+				continue;
+			f = finding_at(finding_add(findings, FINDING_LINK_EXCEPTION_UNUSED), policy->path,
+				       exception->mark.line, exception->mark.column);
+			finding_set(&f->what, "link class '%s'", class->name);
+			finding_set(&f->detail, "%s", exception->reason);
+		}
+	}
+}
+
+/* --- */
+
+static void count_verdicts(const struct link_view *view, struct audit_result *result)
+{
+	unsigned verdicts = link_verdicts(&view->width) | link_verdicts(&view->speed);
+
+	result->below_enabled += !!(verdicts & LINK_BELOW_ENABLED);
+	result->below_can += !!(verdicts & LINK_BELOW_CAN);
+	result->below_policy += !!(verdicts & LINK_BELOW_EXPECTED);
+	result->lost += !!(verdicts & LINK_LOST);
+}
+
+static void check_link(const struct fabric *fabric, const struct fabric_link *link, struct expectations *e,
+		       struct finding_list *findings, struct audit_result *result)
+{
+	unsigned width_tellings, speed_tellings;
+	bool width_known, speed_known;
+	struct link_view view;
+
+	view_link(fabric, link, e->options->baseline, &view);
+	if (!expect(e, fabric, link, &view, result))
+		return;
+	width_known = view.width.active && view.width.can;
+	speed_known = view.speed.active && view.speed.can;
 	if (!width_known)
 		add_undecoded(fabric, link, &view, true, findings);
 	if (!speed_known && !ext_lost(&fabric->ports[link->a]) && !ext_lost(&fabric->ports[link->b]))
 		add_undecoded(fabric, link, &view, false, findings);
-	if (width_known && view.width < view.best_width) {
-		add_low(fabric, link, &view, true, findings);
-		*slow = true;
-	}
-	if (speed_known && view.speed < view.best_speed) {
-		add_low(fabric, link, &view, false, findings);
-		*slow = true;
-	}
-	return width_known && speed_known;
+	width_tellings = link_tellings(&view.width);
+	speed_tellings = link_tellings(&view.speed);
+	tell(fabric, link, &view, true, width_tellings, findings);
+	tell(fabric, link, &view, false, speed_tellings, findings);
+	count_verdicts(&view, result);
+	result->links_slow += width_tellings || speed_tellings;
+	result->links_unknown += !width_known || !speed_known;
 }
 
 static bool is_up(const struct fabric_port *port)
@@ -221,18 +453,23 @@ static bool is_up(const struct fabric_port *port)
 	       fabric_port_state(port) != FABRIC_STATE_DOWN;
 }
 
-void audit_links(const struct fabric *fabric, const struct scope *scope, struct finding_list *findings,
-		 struct audit_result *result)
+int audit_links(const struct fabric *fabric, const struct audit_options *options, struct finding_list *findings,
+		struct audit_result *result)
 {
-	bool slow;
+	static const struct audit_options all = {0};
+	struct expectations e;
 	uint32_t i;
+	int ret;
 
 	*result = (struct audit_result){0};
-	for (i = 0; i < fabric->link_count; i++) {
+	if (!options)
+		options = &all;
+	ret = expectations_new(options, &e);
+	for (i = 0; ret == 0 && i < fabric->link_count; i++) {
 		const struct fabric_link *link = &fabric->links[i];
 		const struct fabric_port *a = &fabric->ports[link->a], *b = &fabric->ports[link->b];
 
-		if (!scope_has(scope, link->a) && !scope_has(scope, link->b))
+		if (!scope_has(options->scope, link->a) && !scope_has(options->scope, link->b))
 			continue;
 		if (!a->known || !b->known) { /* a gap of the discovery, which check_gaps() tells */
 			result->links_unknown++;
@@ -245,8 +482,10 @@ void audit_links(const struct fabric *fabric, const struct scope *scope, struct 
 		}
 		result->links++;
 		check_active(fabric, link, findings);
-		if (!check_link(fabric, link, findings, &slow))
-			result->links_unknown++;
-		result->links_slow += slow;
+		check_link(fabric, link, &e, findings, result);
 	}
+	if (ret == 0)
+		check_expectations(&e, findings);
+	expectations_clear(&e);
+	return ret;
 }

@@ -2,6 +2,7 @@
 /*
  * trace: one path hop by hop, each hop asked for its own part of what decides it.
  */
+#include "ibqos/audit.h"
 #include "ibqos/paths.h"
 
 #include <errno.h>
@@ -314,7 +315,8 @@ void trace_link_findings(const struct trace *there, const struct trace *back, co
 	struct finding_list links = {0};
 	struct audit_result audit;
 
-	audit_links(fabric, NULL, &links, &audit);
+	if (audit_links(fabric, NULL, &links, &audit) < 0)
+		links.lost = true;
 	for (size_t i = 0; i < links.count; i++)
 		if (is_on_way(there, fabric, &links.items[i]) || is_on_way(back, fabric, &links.items[i]))
 			paths_move_finding(&links.items[i], findings);

@@ -1,50 +1,157 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* ibqos audit: each link's width and speed against what both ends can. */
+/* ibqos audit: what of the fabric's links slows training. */
+#include <string.h>
+#include <time.h>
+
 #include "cmd.h"
 #include "verify_sm.h"
 
+#include "ibqos/audit.h"
+#include "ibqos/snapshot.h"
+
+#define DAY_SECONDS 86400
+
+struct audit_command {
+	struct cmd_options common; /* first: children get the same pointer */
+	const char *policy, *baseline;
+	unsigned today;
+};
+
+enum { KEY_POLICY = 0x200, KEY_BASELINE, KEY_AS_OF };
+
+static const struct argp_option own_options[] = {
+	{"policy", KEY_POLICY, "FILE", 0, "judge links by the policy's `links`, too", 0},
+	{"baseline", KEY_BASELINE, "FILE", 0, "compare with a snapshot, or what ibnetdiscover wrote, of when all was well", 0},
+	{"as-of", KEY_AS_OF, "DATE", 0, "day on which the policy's exceptions must hold, as 2026-12-31 (default: today)", 0},
+	{0},
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct cmd_options *o = state->input;
+	struct audit_command *c = state->input;
 
-	if (key == ARGP_KEY_INIT) {
-		cmd_hand_down(state, o);
+	switch (key) {
+	case KEY_POLICY:
+		c->policy = arg;
 		return 0;
+	case KEY_BASELINE:
+		c->baseline = arg;
+		return 0;
+	case KEY_AS_OF:
+		if (policy_date_of(arg, &c->today) < 0)
+			argp_error(state, "--as-of takes a day as 2026-12-31, not '%s'", arg);
+		return 0;
+	case ARGP_KEY_INIT:
+		cmd_hand_down(state, &c->common);
+		return 0;
+	default:
+		return cmd_argument(key, arg, state, &c->common, 0, "");
 	}
-	return cmd_argument(key, arg, state, o, 0, "");
 }
 
 static const struct argp argp = {
+	.options = own_options,
 	.parser = parse,
-	.doc = "Finds links that run narrower or slower than both their ends can, worst first.\v"
+	.doc = "Finds links that run narrower or slower than they should, worst first.\v"
 	       "Exit status: 0 none, 1 warnings, 2 such links, 3 part of the fabric did not answer.",
 	.children = cmd_scope_children,
 };
 
+/* The policy before the fabric: a fault in it is told without waiting. */
+static bool read_policy(struct cmd_session *s, const char *path, struct policy **policy)
+{
+	int error;
+
+	report_string(s->report, "policy", NULL, path);
+	error = policy_read(path, &s->findings, policy);
+	if (error != 0) {
+		session_fail(s, "cannot read policy %s: %s", path, strerror(-error));
+		return false;
+	}
+	if (!*policy)
+		return false;
+	finding_list_drop(&s->findings, FINDING_NOTE); /* those are for lint */
+	if ((*policy)->link_class_count > 0)
+		return true;
+	session_fail(s, "policy %s has no 'links', so it says nothing of them", path);
+	return false;
+}
+
+static bool read_baseline(struct cmd_session *s, const char *path, struct fabric **baseline)
+{
+	struct finding_list faults = {0}; /* of the node-name map, told of the fabric itself already */
+	struct source *source = NULL;
+	int error;
+
+	report_string(s->report, "baseline", "baseline", path);
+	error = source_open_file(s->ctx, path, s->options->source.node_name_map, &source);
+	if (error == 0)
+		error = source_discover(source, &faults, baseline);
+	finding_list_clear(&faults);
+	source_close(source);
+	if (error == 0)
+		return true;
+	session_fail(s, "cannot read baseline %s: %s", path, strerror(-error));
+	return false;
+}
+
+static void report_links(struct cmd_session *s, const struct audit_command *c, const struct audit_result *result)
+{
+	report_section(s->report, "links", "links audited");
+	report_number(s->report, "looked_at", "looked at", result->links);
+	report_number(s->report, "slow", "slower than they should be", result->links_slow);
+	report_number(s->report, "below_enabled", NULL, result->below_enabled);
+	report_number(s->report, "below_can", "below what both ends can", result->below_can);
+	if (c->policy) {
+		report_number(s->report, "below_policy", "below what the policy expects", result->below_policy);
+		report_number(s->report, "excepted", "under an exception of the policy", result->links_excepted);
+	}
+	if (c->baseline)
+		report_number(s->report, "lost", "no longer able to what they were", result->lost);
+	report_number(s->report, "unknown", "not known", result->links_unknown);
+	report_section_end(s->report);
+}
+
+static void audit(struct cmd_session *s, const struct audit_command *c, const struct policy *policy,
+		  const struct fabric *baseline)
+{
+	struct audit_result result = {0};
+	struct audit_options options = {
+		.scope = session_scope_of(s), .policy = policy, .today = c->today, .baseline = baseline};
+	int error;
+
+	session_fabric_fields(s);
+	cmd_ask_sm(s);
+	error = audit_links(s->fabric, &options, &s->findings, &result);
+	if (error != 0) {
+		session_fail(s, "cannot audit: %s", strerror(-error));
+		return;
+	}
+	report_links(s, c, &result);
+	session_mads(s);
+	if (result.links == 0)
+		session_fail(s, "no link could be looked at");
+	else if (result.links_unknown > 0)
+		s->least = IBQOS_EXIT_UNKNOWN;
+}
+
 enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	struct cmd_options options;
-	struct audit_result result = {0};
+	struct audit_command c = {.today = (unsigned)(time(NULL) / DAY_SECONDS)};
+	struct fabric *baseline = NULL;
+	struct policy *policy = NULL;
 	struct cmd_session s;
+	enum ibqos_exit code;
 
-	cmd_defaults(&options, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
-	if (!session_begin(&s, ctx, &options))
+	cmd_defaults(&c.common, ctx);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &c);
+	if (!session_begin(&s, ctx, &c.common))
 		return IBQOS_EXIT_UNKNOWN;
-	if (session_discover(&s) && session_scope(&s)) {
-		session_fabric_fields(&s);
-		cmd_ask_sm(&s);
-		audit_links(s.fabric, session_scope_of(&s), &s.findings, &result);
-		report_section(s.report, "links", "links audited");
-		report_number(s.report, "looked_at", "looked at", result.links);
-		report_number(s.report, "slow", "below what both ends can", result.links_slow);
-		report_number(s.report, "unknown", "not known", result.links_unknown);
-		report_section_end(s.report);
-		session_mads(&s);
-		if (result.links == 0)
-			session_fail(&s, "no link could be looked at");
-		else if (result.links_unknown > 0)
-			s.least = IBQOS_EXIT_UNKNOWN;
-	}
-	return session_end(&s);
+	if ((!c.policy || read_policy(&s, c.policy, &policy)) && (!c.baseline || read_baseline(&s, c.baseline, &baseline)) &&
+	    session_discover(&s) && session_scope(&s))
+		audit(&s, &c, policy, baseline);
+	code = session_end(&s);
+	fabric_free(baseline);
+	policy_free(policy);
+	return code;
 }

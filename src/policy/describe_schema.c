@@ -134,7 +134,10 @@ static struct json_object *one_value(const struct key_row *row)
 	case VALUE_NAME:
 		return pattern(NAME_PATTERN);
 	case VALUE_PATTERN:
+	case VALUE_TEXT:
 		return object_type("string");
+	case VALUE_DATE:
+		return pattern("^[0-9]{4}-[0-9]{2}-[0-9]{2}$");
 	case VALUE_PATH:
 		return pattern("^/");
 	case VALUE_SL2VL:

@@ -184,6 +184,13 @@ static const struct key_row policy_rows[] = {
 	 .set = set_overrides,
 	 .wanted = "keys and values: ca, swe, rtr",
 	 .doc = "What one kind of port has otherwise."},
+	{.name = "links",
+	 .type = VALUE_LIST,
+	 .keys = &link_key_table,
+	 .set = set_links,
+	 .wanted = "a list of link classes",
+	 .doc = "What links are to run, by kind, for ``ibqos audit --policy``; the first class that a link matches has "
+		"it. A link in no class is to run what both its ends can. Nothing is programmed."},
 	{.name = "opensm",
 	 .type = VALUE_MAPPING,
 	 .keys = &opensm_key_table,
@@ -308,6 +315,7 @@ void policy_free(struct policy *policy)
 		class_clear(&policy->classes[i]);
 	free(policy->classes);
 	parts_clear(policy);
+	links_clear(policy);
 	free(policy->path);
 	free(policy->name);
 	free(policy->opensm_config);

@@ -2,7 +2,7 @@
 /*
  * Reading a policy, inside this folder: text → tree of nodes with places (read_yaml.c) → typed
  * values (read_value.c) by tables of keys (read_keys.c) → policy (read.c: the whole, read_class.c,
- * read_parts.c) → checks (read_check.c, read_check_parts.c, read_check_rules.c,
+ * read_parts.c, read_links.c) → checks (read_check.c, read_check_parts.c, read_check_rules.c,
  * read_check_doubts.c).
  */
 #ifndef POLICY_READ_H
@@ -56,6 +56,8 @@ enum value_type {
 	VALUE_CHOICE,
 	VALUE_NAME,
 	VALUE_PATTERN, /* of node names */
+	VALUE_TEXT,    /* one printable line */
+	VALUE_DATE,    /* 2026-12-31 */
 	VALUE_PATH,
 	VALUE_SL2VL,   /* 16 VLs, as in opensm.conf */
 	VALUE_VLARB,   /* VL:weight pairs, as in opensm.conf */
@@ -66,7 +68,7 @@ enum value_type {
 
 struct key_value {
 	const struct tree_node *node;
-	unsigned number;	/* VALUE_INTEGER; VALUE_BOOLEAN 0 or 1; VALUE_CHOICE: index */
+	unsigned number;	/* VALUE_INTEGER; VALUE_BOOLEAN 0 or 1; VALUE_CHOICE: index; VALUE_DATE: days since 1970 */
 	uint64_t low, high;	/* VALUE_NUMBER: low; VALUE_RANGE */
 	double percent;		/* VALUE_PERCENT */
 };
@@ -123,13 +125,16 @@ int text_set(char **member, const char *text);
 /* A P_Key without its membership bit; 0 after a finding, if nothing else is in it. */
 unsigned read_pkey(struct policy_reader *in, const struct key_value *value);
 
-extern const struct key_table class_key_table, group_key_table, partition_key_table, overrides_key_table, tables_key_table;
+extern const struct key_table class_key_table, group_key_table, partition_key_table, overrides_key_table, tables_key_table,
+	link_key_table;
 int set_groups(struct policy_reader *in, void *target, const struct key_value *value);
 int set_partitions(struct policy_reader *in, void *target, const struct key_value *value);
+int set_links(struct policy_reader *in, void *target, const struct key_value *value);
 int set_tables(struct policy_reader *in, void *target, const struct key_value *value);
 int set_overrides(struct policy_reader *in, void *target, const struct key_value *value);
 void class_clear(struct policy_class *class);
 void parts_clear(struct policy *policy);
+void links_clear(struct policy *policy);
 
 /* A finding at a mark of the policy file. */
 struct finding *read_finding(struct policy_reader *in, enum finding_code code, struct policy_mark mark);

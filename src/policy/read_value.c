@@ -158,6 +158,19 @@ static enum verdict read_pattern(const struct tree_node *node)
 	return VERDICT_GOOD;
 }
 
+/* A day that is none, as 2026-02-30, is out of range. */
+static enum verdict read_date(const struct tree_node *node, unsigned *days)
+{
+	const char *shape = "0000-00-00";
+
+	for (size_t i = 0; i < strlen(shape); i++)
+		if (shape[i] == '0' ? !strchr("0123456789", node->text[i]) || !node->text[i] : node->text[i] != shape[i])
+			return VERDICT_TYPE;
+	if (node->text[strlen(shape)])
+		return VERDICT_TYPE;
+	return policy_date_of(node->text, days) == 0 ? VERDICT_GOOD : VERDICT_RANGE;
+}
+
 static enum verdict read_path(const struct tree_node *node)
 {
 	const char *text = node->text;
@@ -207,7 +220,10 @@ enum verdict read_value(const struct key_row *row, struct key_value *value)
 	case VALUE_NAME:
 		return read_name(node);
 	case VALUE_PATTERN:
+	case VALUE_TEXT:
 		return read_pattern(node);
+	case VALUE_DATE:
+		return read_date(node, &value->number);
 	case VALUE_SL2VL:
 	case VALUE_VLARB:
 		return read_table(row, node);

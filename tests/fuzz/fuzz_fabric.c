@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "ibqos/check.h"
+#include "ibqos/audit.h"
 #include "ibqos/link.h"
 
 #define NODES_MAX 8

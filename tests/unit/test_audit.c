@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "ibqos/check.h"
+#include "ibqos/audit.h"
 #include "images.h"
 
 /* CapabilityMask: extended speeds, CapabilityMask2; CapabilityMask2: 2x, HDR, NDR, extended speeds 2, XDR */
@@ -90,7 +90,7 @@ static void run(struct audit *audit)
 	if (!audit->fabric->finished)
 		assert_int_equal(fabric_finish(audit->fabric), 0);
 	finding_list_clear(&audit->findings);
-	audit_links(audit->fabric, NULL, &audit->findings, &audit->result);
+	assert_int_equal(audit_links(audit->fabric, NULL, &audit->findings, &audit->result), 0);
 	finding_list_sort(&audit->findings);
 }
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * audit: what of a fabric's links slows training (part of folder check). What each rule sees and what it
+ * cannot see: docs/links.md.
+ */
+#ifndef IBQOS_AUDIT_H
+#define IBQOS_AUDIT_H
+
+#include "ibqos/check.h"
+#include "ibqos/policy.h"
+
+/* --- verdicts on one link's width, or its speed --- */
+
+/* Single bits of enum link_width or enum link_speed, whose order is that of their rates; 0: not known, or not given. */
+struct link_levels {
+	unsigned active;   /* what it runs: the lower of what the ends tell */
+	unsigned enabled;  /* the best that both ends have enabled */
+	unsigned can;	   /* the best that both ends support */
+	unsigned expected; /* by the policy, at least */
+	unsigned now, before; /* what an end can do now, and could at the time of the baseline */
+};
+
+/* Each is right or wrong by itself. */
+enum link_verdict {
+	LINK_BELOW_ENABLED = 1 << 0,
+	LINK_BELOW_CAN = 1 << 1,
+	LINK_BELOW_EXPECTED = 1 << 2,
+	LINK_LOST = 1 << 3,
+	LINK_UNKNOWN = 1 << 4, /* active or can is not known */
+};
+unsigned link_verdicts(const struct link_levels *levels);
+
+/*
+ * What of it is told, so that one cause is one finding: the policy, where it says something, is the measure in place
+ * of what both ends can. From what it runs up to what is enabled the cable failed (LOW); from there up to what
+ * both can the ports were told so (LIMITED); from there up to the policy's the devices lack it (BELOW_POLICY), or
+ * have lost it since the baseline (LOST).
+ */
+enum link_telling {
+	LINK_TELL_LOW = 1 << 0,
+	LINK_TELL_LIMITED = 1 << 1,
+	LINK_TELL_BELOW_POLICY = 1 << 2,
+	LINK_TELL_LOST = 1 << 3,
+};
+unsigned link_tellings(const struct link_levels *levels);
+
+/* --- all links --- */
+
+struct audit_options {
+	const struct scope *scope;	/* links with no end in it are left out; NULL: none is */
+	const struct policy *policy;	/* its link classes count; NULL: none */
+	unsigned today;			/* days since 1970: which exceptions of the policy hold */
+	const struct fabric *baseline;	/* as the fabric once was; NULL: not known */
+};
+
+struct audit_result {
+	uint32_t links;		/* looked at: both ends known and LinkUp */
+	uint32_t links_slow;	/* with a finding about width or speed */
+	uint32_t links_unknown; /* an end not known or an encoding not in the table */
+	uint32_t links_excepted; /* that an exception of the policy, still in force, is about */
+	uint32_t below_enabled, below_can, below_policy, lost; /* links with the verdict, whether told or not */
+};
+
+/*
+ * Judges each link, in the order of the fabric; findings have the Gb/s lost as weight. options NULL: all links by
+ * what both ends can. 0 or -ENOMEM.
+ */
+int audit_links(const struct fabric *fabric, const struct audit_options *options, struct finding_list *findings,
+		struct audit_result *result);
+
+#endif
