@@ -110,4 +110,18 @@ int paths_credit_loops(const struct ibqos_ctx *ctx, const struct fabric *fabric,
 		       const struct lanes *lanes, const struct paths_options *options, struct finding_list *findings,
 		       struct paths_result *result);
 
+/* SLs, as bits, of management: 0, and what ports were told to use towards the subnet manager. */
+uint16_t paths_management_sls(const struct fabric *fabric);
+
+/*
+ * The deadlock guard of a plan: reads the forwarding tables and says whether credits of `sls` (bits) and of management
+ * could wait in a circle with the tables of `config`. plan-loop: yes, and not with what ports hold today; plan-loop-today:
+ * yes, as today. Where the links that paths use form no circle at all neither can be, whatever mixture of old and new
+ * tables ports hold, and they are not asked. By the forwarding tables alone.
+ * *coverage: of these. 0; -EINTR; -ENOMEM; -errno when the wire broke.
+ */
+int paths_guard(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric,
+		const struct qos_config *config, uint16_t sls, struct finding_list *findings,
+		struct check_coverage *coverage);
+
 #endif

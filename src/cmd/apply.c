@@ -140,7 +140,7 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 		cmd_apply_begin(&options.apply, &s);
 		error = cmd_undo_command(&options.common, &options.apply, &undo);
 		options.apply.undo_command = (const char *const *)undo.argv;
-		if (error == 0)
+		if (error == 0 && (options.apply.wait_only || cmd_plan_guard(&s, &p)))
 			error = apply_run(ctx, s.source, s.fabric, p.policy, p.plan, &options.apply, &s.findings, &result);
 		if (result.outcome != APPLY_REFUSED)
 			cmd_report_classes(s.report, p.plan);

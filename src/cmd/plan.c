@@ -122,6 +122,7 @@ enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 			session_fail(&s, "cannot explain the plan: %s", strerror(-error));
 		cmd_report_tables(s.report, p.plan);
 		session_fabric_fields(&s);
+		cmd_plan_guard(&s, &p);
 		report_differences(&s, p.plan);
 		error = report_diff(s.report, "opensm_conf_diff", p.plan->conf_path, p.plan->conf_old,
 				    p.plan->conf_old_size, p.plan->conf_new, p.plan->conf_new_size);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* What plan, apply and verify share: a policy compiled for the fabric, and its classes as a table. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "policy_plan.h"
+
+#include "ibqos/paths.h"
 
 bool cmd_compile(struct cmd_session *s, const char *path, unsigned flags, struct cmd_plan *out)
 {
@@ -29,6 +32,27 @@ bool cmd_compile(struct cmd_session *s, const char *path, unsigned flags, struct
 		return false;
 	}
 	return out->plan != NULL;
+}
+
+bool cmd_plan_guard(struct cmd_session *s, const struct cmd_plan *p)
+{
+	struct check_coverage coverage;
+	uint16_t sls = 0;
+	int error;
+
+	for (size_t i = 0; i < p->policy->class_count; i++)
+		sls |= (uint16_t)(1u << p->policy->classes[i].sl);
+	error = paths_guard(s->ctx, s->source, s->fabric, &p->plan->config, sls, &s->findings, &coverage);
+	if (error != 0 && error != -EINTR) /* a signal is told at the end */
+		session_fail(s, "cannot look for circles of credits: %s", strerror(-error));
+	report_section(s->report, "forwarding_tables", "forwarding tables, for circles of credits");
+	report_number(s->report, "asked", "queries", coverage.asked);
+	report_number(s->report, "answered", "answered", coverage.ended[MAD_ANSWERED]);
+	report_number(s->report, "status", "refused", coverage.ended[MAD_STATUS]);
+	report_number(s->report, "timed_out", "timed out", coverage.ended[MAD_TIMED_OUT]);
+	report_number(s->report, "not_asked", "given up", coverage.ended[MAD_NOT_ASKED]);
+	report_section_end(s->report);
+	return finding_count_code(&s->findings, FINDING_PLAN_LOOP) == 0;
 }
 
 void cmd_plan_clear(struct cmd_plan *p)

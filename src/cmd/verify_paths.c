@@ -51,24 +51,10 @@ static uint16_t sls_of(const struct cmd_paths *p, const struct policy *policy, c
 	return sls;
 }
 
-/* SL 0, and what ports were told to use towards the subnet manager (PortInfo:MasterSMSL). */
-static uint16_t management_sls(const struct fabric *fabric)
-{
-	uint16_t sls = 1;
-
-	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		const struct fabric_port *port = &fabric->ports[i];
-
-		if (port->known && fabric_port_lid(port) != 0 && fabric_port_state(port) == FABRIC_STATE_ACTIVE)
-			sls |= 1u << (port->info[36] & 15);
-	}
-	return sls;
-}
-
 static void set_options(const struct fabric *fabric, uint16_t data, struct paths_sl sls[QOS_SLS],
 			struct paths_options *options)
 {
-	uint16_t management = management_sls(fabric);
+	uint16_t management = paths_management_sls(fabric);
 
 	*options = (struct paths_options){.sls = sls};
 	for (unsigned i = 0; i < QOS_SLS; i++)
