@@ -65,8 +65,11 @@ def test_thirty_changes_are_told_exactly(fabric, ibqos, seed):
     assert got == wanted, f"not told: {wanted - got}\nnot planted: {got - wanted}"
     assert len(faults) == 30
     # the way back tells the reverse
-    back = ibqos("diff", after, before, "--format", "json").ok(2).json["changes"]
-    there = r.json["changes"]
+    r_back = ibqos("diff", after, before, "--format", "json").ok(2)
+    back, there = r_back.json["changes"], r.json["changes"]
+    opposite = {"node-gone": "node-new", "link-gone": "link-new", "link-slower": "link-faster"}
+    count = lambda result: collections.Counter(x["code"] for x in result.json["findings"] if x["code"] != "routes-changed")
+    assert count(r_back) == collections.Counter({opposite.get(code, code): n for code, n in count(r).items()})
     assert (back["nodes_new"], back["links_new"], back["links_moved"], back["links_swapped"], back["rates"]) == \
         (there["nodes_gone"], there["links_gone"], there["links_moved"], there["links_swapped"], there["rates"])
 
@@ -105,3 +108,16 @@ def test_tables_names_and_capabilities(up, ibqos):
     f.ibqos("snapshot", after, "-t", "50").ok(3)
     r = ibqos("diff", before, after, "--format", "json").ok(3)
     assert {x["code"] for x in r.json["findings"]} == {"diff-unknown"} and {x["node"] for x in r.json["findings"]} == {"leaf-02"}
+
+
+def test_another_master(up, ibqos):
+    paths = []
+    for host, priority in (("gpu-001", 3), ("gpu-001", 9), ("gpu-002", 9)):
+        f, _ = up(leaves=2, spines=1, options={"sm_priority": str(priority)}, host=host)
+        paths.append(f.path("a.snap"))
+        f.ibqos("snapshot", paths[-1]).ok(0)
+    for before, after, wanted, got in ((0, 1, "gpu-001 mlx5_0, priority 3", "gpu-001 mlx5_0, priority 9"),
+                                       (1, 2, "gpu-001 mlx5_0, priority 9", "gpu-002 mlx5_0, priority 9")):
+        r = ibqos("diff", paths[before], paths[after], "--format", "json").ok(1).json
+        assert [(x["wanted"], x["got"]) for x in r["findings"] if x["code"] == "sm-changed"] == [(wanted, got)]
+        assert not {x["code"] for x in r["findings"]} - {"sm-changed", "routes-changed"}
