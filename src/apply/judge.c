@@ -109,7 +109,7 @@ bool judge(struct transaction *t)
 	go &= judge_standbys(t);
 	go &= judge_restart(t);
 	tell_unknown(t);
-	go &= !blocks(t, FINDING_APPLY_PENDING);
+	go &= !blocks(t, FINDING_APPLY_PENDING_EDITS);
 	for (int i = 0; i < PREFLIGHT_FILES; i++) /* as they are to be */
 		go &= t->result->preflight.files[i].faults[FINDING_CRITICAL] == 0;
 	return go;

@@ -26,7 +26,7 @@ bool judge_restart(struct transaction *t)
 		return true;
 	if (t->options->allow_restart && p->facts.unit)
 		return true;
-	f = finding_at(finding_add(t->findings, FINDING_APPLY_RESTART), t->conf.path, 0, 0);
+	f = finding_at(finding_add(t->findings, FINDING_APPLY_RESTART_NEEDED), t->conf.path, 0, 0);
 	finding_set(&f->what, "OpenSM, process %d", p->pid);
 	if (p->facts.unit)
 		finding_set(&f->detail, "by hand: systemctl restart %s", p->facts.unit);

@@ -125,7 +125,7 @@ static bool judge_staged(struct transaction *t)
 	for (size_t i = first; i < t->findings->count; i++)
 		t->findings->items[i].severity = FINDING_WARNING;
 	for (size_t i = 0; i < t->findings->count; i++)
-		if (t->findings->items[i].code == FINDING_APPLY_PENDING)
+		if (t->findings->items[i].code == FINDING_APPLY_PENDING_EDITS)
 			t->findings->items[i].severity = FINDING_WARNING;
 	return !refused;
 }

@@ -160,7 +160,7 @@ static int tell_changes(const struct comparing *c, const struct opensm_conf *run
 		if (!is_foreign(c, &changes[i], new))
 			continue;
 		file->changes++;
-		f = finding_at(finding_add(t->findings, FINDING_APPLY_PENDING), file->path, changes[i].line, 0);
+		f = finding_at(finding_add(t->findings, FINDING_APPLY_PENDING_EDITS), file->path, changes[i].line, 0);
 		finding_set(&f->what, "%s", changes[i].key);
 		finding_set(&f->wanted, "%s", changes[i].running ? changes[i].running : "not set");
 		finding_set(&f->got, "%s", changes[i].file);
@@ -225,7 +225,7 @@ static void compare_whole(const struct comparing *c, int role, const struct text
 	if (file->pending == PREFLIGHT_NO)
 		return;
 	file->changes = 1;
-	f = finding_at(finding_add(t->findings, FINDING_APPLY_PENDING), file->path, 0, 0);
+	f = finding_at(finding_add(t->findings, FINDING_APPLY_PENDING_EDITS), file->path, 0, 0);
 	finding_set(&f->what, "the file");
 	finding_set(&f->wanted, "as it is kept in %s", c->last.folder);
 	finding_set(&f->got, now->text ? left->text ? "another text" : "a file that was not there" : "no file");
@@ -254,7 +254,7 @@ static int compare_files(struct comparing *c, const struct text others[PREFLIGHT
 static void allow_pending(struct transaction *t)
 {
 	for (size_t i = 0; t->options->include_pending && i < t->findings->count; i++)
-		if (t->findings->items[i].code == FINDING_APPLY_PENDING)
+		if (t->findings->items[i].code == FINDING_APPLY_PENDING_EDITS)
 			t->findings->items[i].severity = FINDING_WARNING;
 }
 

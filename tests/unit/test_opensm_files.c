@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -398,6 +399,47 @@ static void test_conf_long_line(void **state)
 	finding_list_clear(&findings);
 }
 
+/* osm_subnet.c, parse_prefix_routes_file(): ten bad lines are passed over, with the eleventh OpenSM stops reading. */
+static void test_prefix_routes(void **state)
+{
+	static const char *const sound = "# prefix guid\n\nfe80000000000000 0002c90300001111\n* 0x1 # all others\n  0x1\t*\nfe80 2#c\n";
+	static const struct {
+		const char *line, *got;
+	} bad[] = {
+		{"fe80000000000000\n", "no GUID"},
+		{"leaf 0x1\n", "a prefix that is no hexadecimal number"},
+		{"1#2 0x1\n", "a prefix that is no hexadecimal number"},
+		{"fe80 gpu\n", "a GUID that is no hexadecimal number"},
+	};
+	struct finding_list findings = {0};
+	char text[256] = "* 1\n";
+
+	(void)state;
+	opensm_prefix_routes_lint("p", sound, strlen(sound), &findings);
+	assert_int_equal(findings.count, 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct finding *f;
+
+		snprintf(text, sizeof(text), "* 1\n%s", bad[i].line);
+		opensm_prefix_routes_lint("p", text, strlen(text), &findings);
+		assert_int_equal(findings.count, 1);
+		f = find(&findings, FINDING_OPENSM_PREFIX_ROUTE);
+		assert_place(f, 2, 0);
+		assert_string_equal(f->file, "p");
+		assert_string_equal(f->got, bad[i].got);
+		assert_null(f->detail);
+		finding_list_clear(&findings);
+	}
+	text[0] = '\0';
+	for (unsigned i = 0; i < 13; i++)
+		strcat(text, "x\n");
+	opensm_prefix_routes_lint("p", text, strlen(text), &findings);
+	assert_int_equal(findings.count, 11);
+	assert_null(findings.items[9].detail);
+	assert_string_equal(findings.items[10].detail, "OpenSM reads no further");
+	finding_list_clear(&findings);
+}
+
 /* A sound file has no finding: OpenSM's own defaults starve nobody on links of 15 VLs. */
 static void test_conf_sound(void **state)
 {
@@ -419,7 +461,7 @@ int main(void)
 		cmocka_unit_test(test_partitions), cmocka_unit_test(test_partitions_sl), cmocka_unit_test(test_partitions_refused_at),
 		cmocka_unit_test(test_reads_on),   cmocka_unit_test(test_conf),
 		cmocka_unit_test(test_conf_long_line),
-		cmocka_unit_test(test_conf_sound),
+		cmocka_unit_test(test_conf_sound), cmocka_unit_test(test_prefix_routes),
 	};
 
 	return cmocka_run_group_tests_name("opensm_files", tests, NULL, NULL);
