@@ -19,7 +19,7 @@ static const struct cmd commands[] = {
 static void usage(FILE *to)
 {
 	fprintf(to, "Usage: ibqos job COMMAND [OPTION...] [ARGUMENT...]\n"
-		    "Does a training job really travel in its class? None of these sends anything to the fabric.\n\n"
+		    "Does a training job really travel in its class? None of these asks the fabric, but check --hosts.\n\n"
 		    "Commands:\n");
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);

@@ -22,4 +22,10 @@ const struct policy_class *cmd_job_class(struct ibqos_ctx *ctx, const struct pol
 enum job_link cmd_job_link(struct argp_state *state, const char *text);
 unsigned cmd_job_nccl(struct argp_state *state, const char *text);
 
+/*
+ * Discovers the fabric and follows the paths between the hosts of a list on each SL of the mask; table, findings and
+ * coverage go to the session.
+ */
+void cmd_job_paths(struct cmd_session *s, const char *hosts, uint16_t sls, const struct policy *policy, bool by_lft);
+
 #endif

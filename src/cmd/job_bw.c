@@ -300,7 +300,7 @@ enum ibqos_exit cmd_job_bw_read(struct ibqos_ctx *ctx, int argc, char **argv)
 	report_results(s.report, results, o.files, o.file_count);
 	if (o.gbps <= 0)
 		report_string(s.report, "rate", "not known", "the links' data rate (--rate): the pairs are compared with each other alone");
-	job_bw_check(results, o.files, o.file_count, o.gbps, o.busy ? class->share / 100 : 1, o.floor, &s.findings);
+	job_bw_check(results, o.files, o.file_count, o.gbps, o.busy && class ? class->share / 100 : 1, o.floor, &s.findings);
 	code = session_end(&s);
 out:
 	free(results);

@@ -10,11 +10,11 @@
 
 struct check_options {
 	struct cmd_options common; /* first: children get the same pointer */
-	const char *policy, *class, *root, *sysfs;
+	const char *policy, *class, *root, *sysfs, *hosts;
 	unsigned pid;
 	const char **scripts, **env_files;
 	size_t script_count, script_room, env_file_count, env_file_room;
-	bool no_conf;
+	bool no_conf, by_lft;
 	struct job_question question;
 	bool link_given;
 };
@@ -32,6 +32,8 @@ enum {
 	KEY_TRAFFIC_CLASS,
 	KEY_GIN,
 	KEY_SYSFS,
+	KEY_JOB_HOSTS,
+	KEY_BY_LFT,
 };
 
 static const struct argp_option own_options[] = {
@@ -44,6 +46,8 @@ static const struct argp_option own_options[] = {
 	{"no-conf", KEY_NO_CONF, NULL, 0, "do not read NCCL's configuration files", 0},
 	{"root", KEY_ROOT, "FOLDER", 0, "read them below this folder", 0},
 	{"sysfs", KEY_SYSFS, "FOLDER", 0, "the job's adapters are there (default for a process of this host: /sys)", 0},
+	{"hosts", KEY_JOB_HOSTS, "NODELIST", 0, "follow the paths between these hosts on the job's SL: gpu-[001-008,012]", 0},
+	{"by-lft", KEY_BY_LFT, NULL, 0, "with --hosts: the forwarding tables are the paths, though routing may be adaptive", 0},
 	{"traffic-class", KEY_TRAFFIC_CLASS, "N", 0, "the application sets ncclConfig.trafficClass to this", 0},
 	{"stack", KEY_STACK, "LIST", 0, "the job uses these too, of ucx, openmpi, nvshmem, deepep, mooncake, sharp", 0},
 	{"gin", KEY_GIN, NULL, 0, "the job uses GIN (device-initiated networking of NCCL)", 0},
@@ -105,6 +109,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_SYSFS:
 		o->sysfs = arg;
 		return 0;
+	case KEY_JOB_HOSTS:
+		o->hosts = arg;
+		return 0;
+	case KEY_BY_LFT:
+		o->by_lft = true;
+		return 0;
 	case KEY_GIN:
 		o->question.gin = true;
 		return 0;
@@ -130,8 +140,32 @@ static const struct argp argp = {
 	       "not run; ~/.nccl.conf and /etc/nccl.conf. With a policy and a class it says whether the job is in the class.\v"
 	       "Several --env-file are compared with each other; NCCL's files are not read then, as they are of other hosts.\n"
 	       "Exit status: 0 nothing found, 1 warnings, 2 faults, 3 something could not be looked at or is not known.",
-	.children = cmd_output_children,
+	.children = cmd_source_children,
 };
+
+/* The SLs that the job's queue pairs will have, as far as they are known, for the fabric. */
+static void follow_paths(struct cmd_session *s, const struct check_options *o, const struct job_env *envs, size_t count)
+{
+	const struct job_question *q = &o->question;
+	uint16_t sls = 0;
+
+	if (q->link != JOB_LINK_INFINIBAND) {
+		session_fail(s, "cannot follow paths: the job's link layer is Ethernet");
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct job_sl sl = job_sl(&envs[i], q), gin = job_gin_sl(&envs[i], q);
+
+		if (sl.known)
+			sls |= (uint16_t)(1u << sl.sl);
+		else
+			session_fail(s, "cannot follow paths of %s: its SL is not known", envs[i].label);
+		if (q->gin && gin.known)
+			sls |= (uint16_t)(1u << gin.sl);
+	}
+	if (sls)
+		cmd_job_paths(s, o->hosts, sls, q->policy, o->by_lft);
+}
 
 /* OpenSM's routing engine, where its config file is at hand. */
 static char *engine_of(const struct policy *policy)
@@ -311,6 +345,8 @@ static void check(struct cmd_session *s, struct check_options *o)
 		for (size_t i = 0; i < count; i++)
 			job_check(&envs[i], q, &s->findings);
 		job_check_hosts(envs, count, q, &s->findings);
+		if (o->hosts)
+			follow_paths(s, o, envs, count);
 	}
 	for (size_t i = 0; envs && i < count; i++)
 		job_env_clear(&envs[i]);

@@ -111,7 +111,7 @@ void job_check_hosts(const struct job_env *envs, size_t count, const struct job_
 			const struct job_setting *s = job_env_get(&envs[i], name);
 			struct finding *f;
 
-			if (strcmp(value_on(&envs[i], name), most) == 0)
+			if (!most || strcmp(value_on(&envs[i], name), most) == 0)
 				continue;
 			f = finding_add(findings, FINDING_JOB_HOSTS_DIFFER);
 			finding_at(f, s ? s->file : envs[i].label, s ? s->line : 0, s ? s->column : 0);

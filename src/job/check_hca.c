@@ -64,15 +64,15 @@ static void adapters(struct check *c)
 {
 	const struct job_setting *s = check_get(c, "NCCL_IB_HCA");
 	unsigned most = c->q->nccl >= JOB_NCCL(2, 18, 5) ? 32 : 16, items = 0;
-	bool not = false, exact = false, digit = false;
+	bool inverted = false, exact = false, digit = false;
 	const char *at;
 	struct finding *f;
 
 	if (!s)
 		return;
 	at = s->value;
-	not = *at == '^';
-	at += not;
+	inverted = *at == '^';
+	at += inverted;
 	exact = *at == '=';
 	at += exact;
 	for (size_t length; *at; at += length + (at[length] == ',')) {
@@ -83,7 +83,7 @@ static void adapters(struct check *c)
 		item_syntax(c, s, at, length);
 		digit |= numbered(at);
 	}
-	if (items == 0 && not) {
+	if (items == 0 && inverted) {
 		f = check_tell(c, FINDING_JOB_HCA_NONE, s);
 		finding_set(&f->got, "none: '^' without names leaves all out");
 	} else if (c->q->host && taken_here(c, s->value) == 0) {
@@ -91,10 +91,10 @@ static void adapters(struct check *c)
 		finding_set(&f->got, "none of this host's adapters with an active port, so NCCL takes sockets");
 	} else if (items > 0 && !exact) {
 		f = check_tell(c, FINDING_JOB_HCA_PREFIX, s);
-		finding_set(&f->wanted, "%s=%s", not ? "^" : "", s->value + not);
+		finding_set(&f->wanted, "%s=%s", inverted ? "^" : "", s->value + inverted);
 		if (!digit)
-			finding_set(&f->wanted, "%s= and the names that are meant", not ? "^" : "");
-		finding_set(&f->got, "%s adapter whose name begins so%s", not ? "all but each" : "each",
+			finding_set(&f->wanted, "%s= and the names that are meant", inverted ? "^" : "");
+		finding_set(&f->got, "%s adapter whose name begins so%s", inverted ? "all but each" : "each",
 			    digit ? ": mlx5_1 takes mlx5_10 too" : "");
 	}
 	if (items > most) {

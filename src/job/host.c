@@ -264,12 +264,12 @@ bool job_host_link(const struct job_host *host, enum job_link *link)
 
 bool job_hca_takes(const char *list, const char *name, unsigned port)
 {
-	bool not, exact, any = false, found = false;
+	bool inverted, exact, any = false, found = false;
 
 	if (!list)
 		return true;
-	not = *list == '^';
-	list += not;
+	inverted = *list == '^';
+	list += inverted;
 	exact = *list == '=';
 	list += exact;
 	for (size_t length; *list; list += length + (list[length] == ',')) {
@@ -285,7 +285,7 @@ bool job_hca_takes(const char *list, const char *name, unsigned port)
 		found |= list[of_name] != ':' || list[of_name + 1] == '\0' || list[of_name + 1] == ',' ||
 			 list[of_name + 1] == ':' || (unsigned)atoi(list + of_name + 1) == port;
 	}
-	return (found || !any) != not; /* an empty list takes all */
+	return (found || !any) != inverted; /* an empty list takes all */
 }
 
 double job_pcie_gbps(double per_lane, unsigned width)

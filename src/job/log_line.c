@@ -142,6 +142,8 @@ static void async(struct job_log *log, const struct log_message *m)
 	size_t device_size = 0, size;
 	bool fatal = find(m, "async fatal event") != NULL;
 
+	if (!at)
+		return;
 	if (begins(m, "NET/IB : ") && m->text + 9 < at) {
 		device = m->text + 9;
 		device_size = word(device, end);

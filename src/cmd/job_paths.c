@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * ibqos job check --hosts: the paths of one job through the fabric, on the SLs that its environment gives: between each
+ * host and the next one in the list, rail by rail, both ways.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ibqos/link.h"
+#include "job.h"
+#include "verify_paths.h"
+
+struct end { /* an adapter's port of one of the hosts */
+	const struct fabric_node *node;
+	uint32_t port;
+	unsigned number;
+	size_t word; /* bytes of the host's name: up to a blank, '/' or ':' */
+};
+
+struct ends {
+	struct end *items;
+	size_t count, room;
+};
+
+static int by_name(const void *left, const void *right)
+{
+	const struct end *a = left, *b = right;
+	int order = strverscmp(a->node->name, b->node->name);
+
+	return order ? order : (a->number > b->number) - (a->number < b->number);
+}
+
+static bool same_host(const struct end *a, const struct end *b)
+{
+	return a->word == b->word && memcmp(a->node->name, b->node->name, a->word) == 0;
+}
+
+static int find_ends(const struct fabric *f, const struct scope *scope, struct ends *ends)
+{
+	for (uint32_t i = 0; i < f->port_count; i++) {
+		const struct fabric_port *p = &f->ports[i];
+		const struct fabric_node *node = &f->nodes[p->node];
+		struct end *grown;
+
+		if (!scope_has(scope, i) || node->type != FABRIC_CA || p->number == 0 || !p->known ||
+		    fabric_port_state(p) != FABRIC_STATE_ACTIVE)
+			continue;
+		grown = array_grow(ends->items, &ends->room, ends->count + 1, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		ends->items = grown;
+		ends->items[ends->count++] =
+			(struct end){.node = node, .port = i, .number = p->number, .word = strcspn(node->name, " /:")};
+	}
+	if (ends->count)
+		qsort(ends->items, ends->count, sizeof(*ends->items), by_name);
+	return 0;
+}
+
+static void report_path(struct cmd_session *s, const struct trace *t)
+{
+	char from[FABRIC_TEXT], to[FABRIC_TEXT];
+	double least = -1;
+	bool known = true;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct trace_hop *h = &t->hops[i];
+
+		if (h->out == FABRIC_NONE || s->fabric->ports[h->out].number == 0)
+			continue;
+		known &= h->share_known && h->gbps > 0;
+		if (h->share_known && h->gbps > 0 && (least < 0 || h->share * h->gbps < least))
+			least = h->share * h->gbps;
+	}
+	report_cell_string(s->report, fabric_port_text(s->fabric, t->from, from, sizeof(from)));
+	report_cell_string(s->report, fabric_port_text(s->fabric, t->to, to, sizeof(to)));
+	report_cell_number(s->report, t->sl);
+	report_cell_number(s->report, t->count);
+	report_cell_string(s->report, t->end != ROUTE_ARRIVED ? route_step_text(t->end)
+				      : t->drops	      ? "do not get through"
+				      : t->unknown	      ? NULL
+							      : "arrive");
+	if (known && least >= 0)
+		report_cell_real(s->report, least);
+	else
+		report_cell_string(s->report, NULL);
+	report_row_end(s->report);
+	trace_findings(t, s->fabric, &s->findings);
+}
+
+static int one_pair(struct cmd_session *s, struct routes *routes, const struct end *a, const struct end *b, unsigned sl,
+		    uint16_t busy)
+{
+	struct trace there = {0}, back = {0};
+	const struct fabric *f = s->fabric;
+	int error = trace_run(s->source, f, routes, a->port, b->port, fabric_port_lid(&f->ports[b->port]), sl, busy, &there);
+
+	if (error == 0)
+		error = trace_run(s->source, f, routes, b->port, a->port, fabric_port_lid(&f->ports[a->port]), sl, busy, &back);
+	if (error == 0) {
+		report_path(s, &there);
+		report_path(s, &back);
+		trace_link_findings(&there, &back, f, &s->findings);
+	}
+	trace_clear(&there);
+	trace_clear(&back);
+	return error;
+}
+
+/* Each host with the next in the list, the last with the first; one host's rails with each other. */
+static int ring(struct cmd_session *s, struct routes *routes, const struct ends *ends, unsigned sl, uint16_t busy)
+{
+	size_t *first = calloc(ends->count + 1, sizeof(*first)), hosts = 0;
+	int error = first ? 0 : -ENOMEM;
+
+	for (size_t i = 0; first && i < ends->count; i++) {
+		if (i == 0 || !same_host(&ends->items[i - 1], &ends->items[i]))
+			first[hosts++] = i;
+	}
+	if (first)
+		first[hosts] = ends->count;
+	for (size_t h = 0; error == 0 && h < hosts && hosts > 1; h++) {
+		size_t next = (h + 1) % hosts;
+
+		if (hosts == 2 && h == 1) /* that pair has been looked at */
+			break;
+		for (size_t r = 0; error == 0 && first[h] + r < first[h + 1] && first[next] + r < first[next + 1]; r++)
+			error = one_pair(s, routes, &ends->items[first[h] + r], &ends->items[first[next] + r], sl, busy);
+	}
+	for (size_t i = 0; error == 0 && hosts == 1 && i + 1 < ends->count; i++)
+		error = one_pair(s, routes, &ends->items[i], &ends->items[i + 1], sl, busy);
+	free(first);
+	return error;
+}
+
+static int follow(struct cmd_session *s, const struct ends *ends, uint16_t sls, uint16_t busy, bool by_lft)
+{
+	static const struct report_column columns[] = {
+		{.key = "from", .title = "from", .type = REPORT_STRING},
+		{.key = "to", .title = "to", .type = REPORT_STRING},
+		{.key = "sl", .title = "SL", .type = REPORT_NUMBER},
+		{.key = "hops", .title = "hops", .type = REPORT_NUMBER},
+		{.key = "packets", .title = "packets", .type = REPORT_STRING},
+		{.key = "gbps", .title = "at least", .type = REPORT_REAL, .unit = "Gb/s", .decimals = 1},
+	};
+	struct routes *routes = NULL;
+	int error = routes_new(s->fabric, &routes);
+
+	report_table(s->report, "paths", "paths, with what they keep while all classes are busy", columns,
+		     sizeof(columns) / sizeof(columns[0]));
+	for (unsigned sl = 0; error == 0 && sl < QOS_SLS; sl++) {
+		if (sls & (1u << sl))
+			error = ring(s, routes, ends, sl, busy);
+	}
+	report_table_end(s->report);
+	if (error == 0)
+		error = routes_read_adaptive(routes, s->source, NULL, 0);
+	if (error == 0) {
+		cmd_routes_coverage(s, routes);
+		routes_findings(routes, by_lft, &s->findings);
+	}
+	routes_free(routes);
+	return error;
+}
+
+void cmd_job_paths(struct cmd_session *s, const char *hosts, uint16_t sls, const struct policy *policy, bool by_lft)
+{
+	struct scope_name name = {.kind = SCOPE_HOSTS, .text = hosts};
+	uint16_t busy = policy ? 0 : 0xffff;
+	struct scope scope = {0};
+	struct ends ends = {0};
+	int error;
+
+	for (size_t i = 0; policy && i < policy->class_count; i++)
+		busy |= (uint16_t)(1u << policy->classes[i].sl);
+	if (!session_discover(s))
+		return;
+	error = scope_make(s->fabric, &name, 1, &s->findings, &scope);
+	if (error == 0)
+		error = find_ends(s->fabric, &scope, &ends);
+	if (error == 0 && ends.count < 2)
+		session_fail(s, "cannot follow paths: the hosts have fewer than two active ports in this fabric");
+	else if (error == 0)
+		error = follow(s, &ends, sls, busy, by_lft);
+	if (error != 0 && error != -EINTR) /* a signal is told at the end */
+		session_fail(s, "cannot follow the job's paths: %s", strerror(-error));
+	free(ends.items);
+	scope_clear(&scope);
+}
