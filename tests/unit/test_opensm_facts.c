@@ -257,8 +257,10 @@ static void test_prefix_routes(void **state)
 	(void)state;
 	opensm_prefix_routes_lint("f", text, strlen(text), &found);
 	assert_int_equal(found.count, 3);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(found.items[i].code, FINDING_OPENSM_PREFIX_ROUTE);
 		assert_int_equal(found.items[i].line, wanted[i]);
+	}
 	finding_list_clear(&found);
 	for (size_t i = 0; i < 64; i++)
 		memcpy(many + 4 * i, "1 x\n", 4);
