@@ -81,6 +81,8 @@ static bool file_is_ours(struct transaction *t, const struct change_file *file)
 		f = finding_at(finding_add(t->findings, FINDING_APPLY_FILE_CHANGED), file->path, 0, 0);
 		if (error != 0 && error != -ENOENT)
 			finding_set(&f->got, "%s", strerror(-error));
+		if (t->undo)
+			finding_set(&f->detail, "what the change had written is in its history folder, as new-*: put that back, or undo later changes first");
 	}
 	return same;
 }

@@ -64,16 +64,15 @@ static void tell_reload(FILE *out, const struct apply_preflight *p)
 		fprintf(out, "kill -HUP $(pidof opensm)    # where it runs\n");
 }
 
-/* Rules first, as apply has it: with the old tables they do no harm. */
+/* Rules first, as apply has it: with the old tables they do no harm. `policy` as a word for sh. */
 static int tell_steps(FILE *out, const struct transaction *t, const char *policy)
 {
 	const struct apply_preflight *p = &t->result->preflight;
 	char *folder = shell_word(t->options->stage), *conf = shell_word(t->conf.path), *rules = shell_word(t->rules.path);
-	char *word = shell_word(policy);
-	int error = folder && conf && rules && word ? 0 : -ENOMEM;
+	int error = folder && conf && rules ? 0 : -ENOMEM;
 
 	if (error == 0) {
-		error = tell_standbys(out, t, folder, word);
+		error = tell_standbys(out, t, folder, policy);
 		fprintf(out, "# the master's own files\n");
 		fprintf(out, "install -m 644 %s/qos-policy.conf %s\n", folder, rules);
 		fprintf(out, "install -m 644 %s/opensm.conf %s\n", folder, conf);
@@ -81,27 +80,32 @@ static int tell_steps(FILE *out, const struct transaction *t, const char *policy
 			fprintf(out, "# there was no config: OpenSM has to be started again, a reload does not make it read one\n");
 		else
 			tell_reload(out, p);
-		fprintf(out, "ibqos apply --wait-only %s\n", word);
+		fprintf(out, "ibqos apply --wait-only");
+		error = error ? error : tell_state_dir(out, t);
+		fprintf(out, " %s\n", policy);
 	}
 	free(folder);
 	free(conf);
 	free(rules);
-	free(word);
 	return error;
 }
 
 int steps_text(const struct transaction *t, const char *policy, char **text)
 {
 	size_t size;
-	FILE *out = open_memstream(text, &size);
+	char *word = shell_word(policy);
+	FILE *out = word ? open_memstream(text, &size) : NULL;
 	int error, ended;
 
-	if (!out)
+	if (!out) {
+		free(word);
 		return -ENOMEM;
+	}
 	if (t->options->stage)
-		error = tell_steps(out, t, policy);
+		error = tell_steps(out, t, word);
 	else
-		error = tell_standbys(out, t, "STAGED", policy);
+		error = tell_standbys(out, t, NULL, word);
+	free(word);
 	ended = text_stream_end(out, text);
 	if (error == 0)
 		error = ended;

@@ -305,8 +305,9 @@ static int tell_one(FILE *out, const struct transaction *t, const struct preflig
 		fprintf(out, "ssh %s %s <%s/qos-policy.conf\n", host, word, from);
 		fprintf(out, "ssh %s 'kill -HUP $(pidof opensm)'\n", host);
 		fprintf(out, "ssh %s sh <<'EOF'    # it must print %s\n%s\nEOF\n", host, t->result->preflight.digest, command);
-		fprintf(out, "ibqos apply --standby %s:%s %s\n", host, t->result->preflight.digest, policy);
-		error = 0;
+		fprintf(out, "ibqos apply --standby %s:%s", host, t->result->preflight.digest);
+		error = tell_state_dir(out, t);
+		fprintf(out, " %s\n", policy);
 	}
 	free(host);
 	free(conf);
@@ -318,13 +319,37 @@ static int tell_one(FILE *out, const struct transaction *t, const struct preflig
 	return error;
 }
 
+int tell_state_dir(FILE *out, const struct transaction *t)
+{
+	char *word;
+
+	if (strcmp(t->ctx->state_dir, IBQOS_STATE_DIR) == 0)
+		return 0;
+	word = shell_word(t->ctx->state_dir);
+	if (!word)
+		return -ENOMEM;
+	fprintf(out, " --state-dir %s", word);
+	free(word);
+	return 0;
+}
+
 int tell_standbys(FILE *out, const struct transaction *t, const char *folder, const char *policy)
 {
 	const struct apply_preflight *p = &t->result->preflight;
+	bool staged = folder;
 	int error = 0;
 
-	for (uint32_t i = 0; i < p->sm_count && error == 0; i++)
-		if (p->sms[i].standby && p->sms[i].files != PREFLIGHT_CONFIRMED)
-			error = tell_one(out, t, &p->sms[i], folder, policy);
+	for (uint32_t i = 0; i < p->sm_count && error == 0; i++) {
+		if (!p->sms[i].standby || p->sms[i].files == PREFLIGHT_CONFIRMED)
+			continue;
+		if (!staged) {
+			fprintf(out, "# first: STAGED is a folder that this makes, with what is copied below\nibqos apply --stage STAGED");
+			error = tell_state_dir(out, t);
+			fprintf(out, " %s\n", policy);
+			staged = true;
+		}
+		if (error == 0)
+			error = tell_one(out, t, &p->sms[i], folder ? folder : "STAGED", policy);
+	}
 	return error;
 }

@@ -33,7 +33,10 @@ bool judge_masters(struct transaction *t);
 bool judge_standbys(struct transaction *t);
 /* Keeps what came of it; where the old files are back, says so of standbys that have the new ones. */
 void settle_standbys(struct transaction *t);
-/* The commands for each standby that is not confirmed; `folder` and `policy` as words for sh. */
+/* " --state-dir DIR" for a printed command, where it is not the default one. */
+int tell_state_dir(FILE *out, const struct transaction *t);
+
+/* The commands for each standby that is not confirmed; `folder` (NULL: not written yet) and `policy` as words for sh. */
 int tell_standbys(FILE *out, const struct transaction *t, const char *folder, const char *policy);
 
 /* --- restart.c --- */

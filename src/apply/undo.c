@@ -74,7 +74,10 @@ static void no_history(struct transaction *t, const char *folder, int error)
 		return;
 	}
 	f = finding_at(finding_add(t->findings, FINDING_APPLY_NO_HISTORY), folder, 0, 0);
-	finding_set(&f->got, "%s", strerror(-error));
+	if (error == -ENOENT && folder == t->ctx->state_dir)
+		finding_set(&f->got, "nothing in its history, or all of it was rolled back already");
+	else
+		finding_set(&f->got, "%s", strerror(-error));
 }
 
 int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric, const char *folder,

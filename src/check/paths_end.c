@@ -192,7 +192,7 @@ int paths_find_end(const struct fabric *fabric, const struct routes *routes, con
 		if (text[0])
 			add_names(&near, text, split(text, &unused), -1, MATCH_PART);
 		*fault = say(&near, text, near.count ? "is no port that has a LID; is one of these meant"
-						     : "is no LID, GUID, name or directed route of a port that has a LID");
+						     : "is no LID, GUID, name or directed route of a port that has a LID: `ibqos discover` lists them");
 	}
 	return *fault ? -EINVAL : -ENOMEM;
 }

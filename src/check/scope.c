@@ -87,10 +87,15 @@ struct near {
 	unsigned count;
 };
 
+/* The host's part of a name alone is close too: who says gpu-001 means "gpu-001 mlx5_0". */
 static void offer(struct near *near, const char *name, const char *text)
 {
-	unsigned distance = text_distance(name, text), at;
+	unsigned distance = text_distance(name, text), of_host, at;
+	char host[HOST_MAX];
 
+	snprintf(host, sizeof(host), "%.*s", (int)host_length(name), name);
+	of_host = text_distance(host, text);
+	distance = of_host < distance ? of_host : distance;
 	if (distance > FAR_OFF || distance >= strlen(text))
 		return;
 	for (at = 0; at < near->count; at++)

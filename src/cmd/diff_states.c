@@ -21,9 +21,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "BEFORE AFTER",
-	.doc = "Compares two snapshots: nodes, links, width and speed, capabilities, tables, forwarding, the master subnet\n"
+	.doc = "Compares two snapshots: nodes, links, width and speed, capabilities, tables, forwarding, the master subnet "
 	       "manager. Cables that exchanged their ends are one change. Files of ibnetdiscover are compared by what they have.\v"
-	       "Exit status: 0 no change, or none that matters, 1 changes, 2 something is gone, elsewhere or slower, 3 not all\n"
+	       "Exit status: 0 no change, or none that matters, 1 changes, 2 something is gone, elsewhere or slower, 3 not all "
 	       "could be compared.",
 	.children = cmd_output_children,
 };

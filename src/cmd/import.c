@@ -50,8 +50,8 @@ static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "--opensm-conf FILE [--qos-policy FILE] [--partitions FILE] --output POLICY",
-	.doc = "Reads files of OpenSM as OpenSM reads them, right or wrong, and writes a policy that compiles to the same\n"
-	       "tables; doubtful lines, and what a policy cannot say, are reported. --output names the policy; the report\n"
+	.doc = "Reads files of OpenSM as OpenSM reads them, right or wrong, and writes a policy that compiles to the same "
+	       "tables; doubtful lines, and what a policy cannot say, are reported. --output names the policy; the report "
 	       "goes to standard output.\v"
 	       "Exit status: 0 all is in the policy, 1 warnings, 2 faults that OpenSM stumbles over, 3 nothing was written.",
 	.children = cmd_output_children,
@@ -94,8 +94,10 @@ static int look_over(struct cmd_session *s, const struct cmd_files *files, const
 	if (error == 0 && files->conf)
 		error = opensm_conf_get_qos(files->conf, files->conf_path, &config, &enabled, &told);
 	finding_list_clear(&told);
-	if (error == 0 && files->conf)
+	if (error == 0 && files->conf) {
+		report_bool(s->report, "qos", "QoS", enabled);
 		cmd_files_tables(s, &config);
+	}
 	return error;
 }
 

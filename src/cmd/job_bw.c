@@ -133,7 +133,7 @@ static const struct argp plan_argp = {
 	.options = plan_options,
 	.parser = parse_plan,
 	.args_doc = "--hosts NODELIST --hca LIST",
-	.doc = "Prints a shell script that measures bandwidth between pairs of hosts by ib_write_bw over ssh, rail by rail, with\n"
+	.doc = "Prints a shell script that measures bandwidth between pairs of hosts by ib_write_bw over ssh, rail by rail, with "
 	       "the SL of a class if one is given. Nothing is run.\v"
 	       "Each measurement leaves a file for `ibqos job bw-read`.",
 	.children = cmd_output_children,
@@ -143,7 +143,7 @@ static const struct argp read_argp = {
 	.options = read_options,
 	.parser = parse_read,
 	.args_doc = "FILE...",
-	.doc = "Reads what ib_write_bw printed, and judges it: against the links' data rate less headers, against a class's share\n"
+	.doc = "Reads what ib_write_bw printed, and judges it: against the links' data rate less headers, against a class's share "
 	       "of it where all classes were busy, and the pairs against each other.\v"
 	       "Exit status: 0 good, 1 a pair is slower than the others, 2 below what the link should carry, 3 no result.",
 	.children = cmd_output_children,

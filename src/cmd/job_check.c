@@ -44,7 +44,7 @@ static const struct argp_option own_options[] = {
 	{"pid", KEY_PID, "PID", 0, "the environment of that process, and the files of its root", 0},
 	{"env-file", KEY_ENV_FILE, "FILE", 0, "an environment in a file; several are the hosts of one job", 0},
 	{"no-conf", KEY_NO_CONF, NULL, 0, "do not read NCCL's configuration files", 0},
-	{"root", KEY_ROOT, "FOLDER", 0, "read them below this folder", 0},
+	{"root", KEY_ROOT, "FOLDER", 0, "read NCCL's files (and passwd) below this folder, a container's", 0},
 	{"sysfs", KEY_SYSFS, "FOLDER", 0, "the job's adapters are there (default for a process of this host: /sys)", 0},
 	{"hosts", KEY_JOB_HOSTS, "NODELIST", 0, "follow the paths between these hosts on the job's SL: gpu-[001-008,012]", 0},
 	{"by-lft", KEY_BY_LFT, NULL, 0, "with --hosts: the forwarding tables are the paths, though routing may be adaptive", 0},
@@ -135,10 +135,10 @@ static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "[SCRIPT...]",
-	.doc = "Reads what a job is started with as NCCL reads it, and says what that does on the fabric: the environment of\n"
-	       "this process, of another one, or of a file; launch scripts (shell, batch, Dockerfile, YAML, Python), which are\n"
+	.doc = "Reads what a job is started with as NCCL reads it, and says what that does on the fabric: the environment of "
+	       "this process, of another one, or of a file; launch scripts (shell, batch, Dockerfile, YAML, Python), which are "
 	       "not run; ~/.nccl.conf and /etc/nccl.conf. With a policy and a class it says whether the job is in the class.\v"
-	       "Several --env-file are compared with each other; NCCL's files are not read then, as they are of other hosts.\n"
+	       "Several --env-file are compared with each other; NCCL's files are not read then, as they are of other hosts. "
 	       "Exit status: 0 nothing found, 1 warnings, 2 faults, 3 something could not be looked at or is not known.",
 	.children = cmd_source_children,
 };

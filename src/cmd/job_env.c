@@ -64,9 +64,9 @@ static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "--policy FILE --class CLASS",
-	.doc = "Prints the settings that put a job into a class of the policy: for NCCL and for other programs that choose\n"
+	.doc = "Prints the settings that put a job into a class of the policy: for NCCL and for other programs that choose "
 	       "an SL themselves. A variable is set only where it has an effect on the link layer; comments say why.\v"
-	       "In a job script: eval \"$(ibqos job env --policy FILE --class training)\". With --format json the same as\n"
+	       "In a job script: eval \"$(ibqos job env --policy FILE --class training)\". With --format json the same as "
 	       "rows. Exit status: 0 done, 2 the policy has faults, 3 it cannot be read or has no such class.",
 	.children = cmd_output_children,
 };

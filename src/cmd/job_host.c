@@ -58,8 +58,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
-	.doc = "Looks at the adapters of this host by sysfs, without asking the fabric: state and rate of their ports, PCIe against\n"
-	       "what the ports need, firmware, P_Keys, the module for GPUDirect. Ready for a batch system's prolog or an init\n"
+	.doc = "Looks at the adapters of this host by sysfs, without asking the fabric: state and rate of their ports, PCIe against "
+	       "what the ports need, firmware, P_Keys, the module for GPUDirect. Ready for a batch system's prolog or an init "
 	       "container, by its exit status.\v"
 	       "Exit status: 0 fit, 1 warnings, 2 do not start a job here, 3 something could not be read.",
 	.children = cmd_output_children,

@@ -64,10 +64,10 @@ static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "FILE...",
-	.doc = "Reads logs of NCCL (NCCL_DEBUG=INFO) of one job: which network each process used, fall-back to sockets with its\n"
-	       "cause, adapters and their speeds, GPUDirect, settings in force, failed transfers, events of adapters; for each\n"
+	.doc = "Reads logs of NCCL (NCCL_DEBUG=INFO) of one job: which network each process used, fall-back to sockets with its "
+	       "cause, adapters and their speeds, GPUDirect, settings in force, failed transfers, events of adapters; for each "
 	       "host a summary. Lines of several processes may be mixed; gzip files are unpacked; - is standard input.\v"
-	       "With NCCL_DEBUG_SUBSYS=INIT,ENV,NET a log tells most. Exit status: 0 nothing found, 1 warnings, 2 faults, 3 the\n"
+	       "With NCCL_DEBUG_SUBSYS=INIT,ENV,NET a log tells most. Exit status: 0 nothing found, 1 warnings, 2 faults, 3 the "
 	       "log does not tell which network was used, or cannot be read.",
 	.children = cmd_output_children,
 };

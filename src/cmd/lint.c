@@ -56,8 +56,8 @@ static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "POLICY\n--opensm-conf FILE [--qos-policy FILE] [--partitions FILE]",
-	.doc = "Checks a policy file and reports every fault with its line and column. What may stand in it is told by\n"
-	       "ibqos-policy(5). Or checks files of OpenSM: what OpenSM refuses, passes over, or reads otherwise than it\n"
+	.doc = "Checks a policy file and reports every fault with its line and column. What may stand in it is told by "
+	       "ibqos-policy(5). Or checks files of OpenSM: what OpenSM refuses, passes over, or reads otherwise than it "
 	       "looks, and what does harm to traffic.\v"
 	       "Exit status: 0 no fault, 1 warnings, 2 faults, 3 the file cannot be read.",
 	.children = cmd_output_children,

@@ -33,7 +33,7 @@ static const struct argp_option fabric_options[] = {
 	{"timeout", 't', "MS", 0, "wait for an answer (default 1000)", 0},
 	{"retries", KEY_RETRIES, "N", 0, "ask again when no answer came (default 3)", 0},
 	{"outstanding_smps", 'o', "N", 0, "MADs on the wire at once, at most (default 16)", 0},
-	{"device-window", KEY_DEVICE_WINDOW, "N", 0, "of these to one device, at most (default 4)", 0},
+	{"device-window", KEY_DEVICE_WINDOW, "N", 0, "MADs to one device at once, at most (default 4)", 0},
 	{"mad-rate", KEY_MAD_RATE, "N", 0, "MADs a second at most; 0: no ceiling (default 20000)", 0},
 	{"directed-route", KEY_DIRECTED, NULL, 0, "ask by directed route even where a LID is known", 0},
 	{"node-name-map", KEY_NODE_NAME_MAP, "FILE", 0, "names of nodes, as for infiniband-diags", 0},
@@ -47,15 +47,16 @@ static const struct argp_option fabric_options[] = {
 };
 
 static const struct argp_option from_options[] = {
-	{"from", KEY_FROM, "FILE", 0, "look at a snapshot, or what ibnetdiscover wrote, not at the fabric itself", 1},
+	{NULL, 0, NULL, 0, "Instead of the fabric:", 1},
+	{"from", KEY_FROM, "FILE", 0, "look at a snapshot, or what ibnetdiscover wrote, not at the fabric itself", 0},
 	{0},
 };
 
 static const struct argp_option scope_options[] = {
 	{NULL, 0, NULL, 0, "Scope (discovery is of the whole fabric):", 1},
 	{"node", KEY_NODE, "NAME", 0, "only the ports of this node, by name or GUID, and their links; may be repeated", 0},
-	{"switch", KEY_SWITCH, "NAME", 0, "likewise, a switch", 0},
-	{"hosts", KEY_HOSTS, "NODELIST", 0, "likewise, the adapters of these hosts: gpu-[001-008,012],login-1", 0},
+	{"switch", KEY_SWITCH, "NAME", 0, "only the ports of this switch, and their links; may be repeated", 0},
+	{"hosts", KEY_HOSTS, "NODELIST", 0, "only the adapters of these hosts, and their links: gpu-[001-008,012],login-1", 0},
 	{0},
 };
 

@@ -48,7 +48,7 @@ static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "POLICY",
-	.doc = "Compiles a policy for this fabric and shows the classes with their guaranteed shares, how many ports\n"
+	.doc = "Compiles a policy for this fabric and shows the classes with their guaranteed shares, how many ports "
 	       "differ today, and what would change in OpenSM's files. Writes nothing.\v"
 	       "Exit status: 0 the plan holds, 1 with warnings, 2 refused, 3 part of the fabric did not answer.",
 	.children = cmd_source_children,

@@ -16,8 +16,9 @@ static void report_process(struct report *r, const struct apply_preflight *p)
 	char text[160];
 
 	report_section(r, "preflight", "before the change: OpenSM");
-	report_number(r, "pid", "process", (uint64_t)p->pid);
+	report_number(r, "pid", p->pid ? "process" : NULL, (uint64_t)p->pid);
 	if (p->pid == 0) {
+		report_string(r, "process", "process", "none with this config on this machine");
 		report_section_end(r);
 		return;
 	}

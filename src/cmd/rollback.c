@@ -2,6 +2,7 @@
 /* ibqos rollback: undoes an apply: the old files, and the old tables on every port. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "confirm.h"
 
@@ -15,7 +16,7 @@ enum { KEY_TO = 0x200, KEY_UNCONFIRMED };
 
 static const struct argp_option own_options[] = {
 	APPLY_OPTIONS,
-	{"to", KEY_TO, "FOLDER", 0, "undo the apply of this history folder (default: the newest)", 0},
+	{"to", KEY_TO, "FOLDER", 0, "undo the apply of this history folder, or of this change as `ibqos history` lists it (default: the newest)", 0},
 	{"unconfirmed", KEY_UNCONFIRMED, "ID", 0,
 	 "what the timer of `ibqos apply --confirm-within` runs: undo this change if it still waits to be confirmed", 0},
 	{0},
@@ -67,12 +68,19 @@ static char *folder_of(struct cmd_session *s, const char *id)
 	return folder;
 }
 
+/* What `ibqos history` lists as the change, and not a folder where we are. */
+static bool is_id(const char *to)
+{
+	return to && *to && *to != '.' && !strchr(to, '/') && access(to, F_OK) != 0;
+}
+
 enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv)
 {
 	struct rollback_command options = {0};
 	struct apply_result result = {0};
 	char *folder = NULL;
 	struct cmd_session s;
+	const char *id;
 
 	cmd_defaults(&options.common, ctx);
 	cmd_apply_defaults(&options.apply);
@@ -80,9 +88,10 @@ enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv)
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	cmd_apply_begin(&options.apply, &s);
-	if (options.unconfirmed)
-		options.to = folder = folder_of(&s, options.unconfirmed);
-	if ((!options.unconfirmed || folder) && session_discover(&s))
+	id = options.unconfirmed ? options.unconfirmed : is_id(options.to) ? options.to : NULL;
+	if (id)
+		options.to = folder = folder_of(&s, id);
+	if ((!id || folder) && session_discover(&s))
 		cmd_apply_end(&s, &result,
 			      apply_undo(ctx, s.source, s.fabric, options.to, &options.apply, &s.findings, &result));
 	if (options.unconfirmed)

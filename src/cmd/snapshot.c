@@ -22,7 +22,7 @@ enum { KEY_POLICY = 0x200, KEY_OPENSM_CONF, KEY_REDACT, KEY_SHOW };
 static const struct argp_option own_options[] = {
 	{"policy", KEY_POLICY, "POLICY", 0,
 	 "ask the subnet manager also what verify asks it with this policy", 0},
-	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "the same with this opensm.conf", 0},
+	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "ask the subnet manager also what verify asks it with this opensm.conf", 0},
 	{"redact", KEY_REDACT, "MAP", 0,
 	 "replace names and GUIDs; what stands for what is kept in MAP, for you alone", 0},
 	{"show", KEY_SHOW, NULL, 0, "tell what the file has, and write nothing", 0},
@@ -66,7 +66,7 @@ static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "FILE\n--show FILE",
-	.doc = "Asks every switch and adapter and the subnet manager for all that ibqos knows to ask for, and keeps the\n"
+	.doc = "Asks every switch and adapter and the subnet manager for all that ibqos knows to ask for, and keeps the "
 	       "answers in FILE, which is replaced whole. Other commands look at it with --from FILE.\v"
 	       "Exit status: 0 all was answered, 3 something was not: the file then has what was.",
 	.children = cmd_source_children,

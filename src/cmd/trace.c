@@ -61,12 +61,12 @@ static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "SRC DST",
-	.doc = "Follows packets from SRC to DST and back through the forwarding tables, and\n"
-	       "shows for each hop the VL that the tables there give them, its share of the\n"
-	       "link while the VLs of all classes are busy, and the link. SRC and DST are\n"
-	       "names of nodes, NAME[PORT], LIDs, GUIDs of nodes or ports, or directed routes\n"
+	.doc = "Follows packets from SRC to DST and back through the forwarding tables, and "
+	       "shows for each hop the VL that the tables there give them, its share of the "
+	       "link while the VLs of all classes are busy, and the link. SRC and DST are "
+	       "names of nodes, NAME[PORT], LIDs, GUIDs of nodes or ports, or directed routes "
 	       "(0,1,4).\v"
-	       "Exit status: 0 packets arrive both ways, 1 warnings, 2 they do not, or a link\n"
+	       "Exit status: 0 packets arrive both ways, 1 warnings, 2 they do not, or a link "
 	       "on the way is slow, 3 something was not answered, or routing may be adaptive.",
 	.children = cmd_source_children,
 };

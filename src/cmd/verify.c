@@ -40,7 +40,7 @@ enum {
 static const struct argp_option own_options[] = {
 	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "expect what OpenSM programs from this opensm.conf; no policy is needed", 0},
 	{"all-leaves", KEY_ALL_LEAVES, NULL, 0, "ask for the paths of each class between every two leaf switches, not for a sample", 0},
-	{"sa-rate", KEY_SA_RATE, "N", 0, "of these, in a second at most; 0: no ceiling (default 1000)", 0},
+	{"sa-rate", KEY_SA_RATE, "N", 0, "with --all-leaves: paths asked for in a second at most; 0: no ceiling (default 1000)", 0},
 	{"sm-records", KEY_SM_RECORDS, "N", 0, "tables that differ, of which the subnet manager's record is asked for (default 10000)", 0},
 	{"paths", KEY_PATHS, NULL, 0, "judge all paths by the forwarding tables too: do packets arrive, on which VLs, and can "
 				      "credits wait for each other in a circle", 0},
@@ -113,8 +113,8 @@ static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "POLICY\n--opensm-conf FILE",
-	.doc = "Asks every switch and adapter port for its SL2VL tables, VL arbitration tables and VLHighLimit, and\n"
-	       "compares them with what OpenSM must have programmed there for this policy, or from its own config. Asks\n"
+	.doc = "Asks every switch and adapter port for its SL2VL tables, VL arbitration tables and VLHighLimit, and "
+	       "compares them with what OpenSM must have programmed there for this policy, or from its own config. Asks "
 	       "the running subnet manager whether QoS is on and which SL it gives paths.\v"
 	       "Exit status: 0 all as it should be, 1 warnings, 2 differences, 3 something was not answered.",
 	.children = cmd_scope_children,

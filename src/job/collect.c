@@ -280,7 +280,7 @@ int job_collect(const struct job_sources *sources, struct finding_list *findings
 		error = own_environment(env);
 	if (error == 0 && sources->pid) {
 		error = process_environment(&c);
-		*failed = "the process's environment";
+		*failed = "the environment of the process that --pid names";
 	}
 	if (error == 0 && sources->env_file) {
 		error = read_with(&c, sources->env_file, take_env_file);

@@ -369,7 +369,9 @@ static void untold(struct judge *j)
 		infiniband += p->network[0] && strcmp(p->network, "Socket") != 0;
 		net += p->net_lines;
 	}
-	if (log->process_count == 0) {
+	if (log->file_count == 0) {
+		return; /* nothing could be read: told */
+	} else if (log->process_count == 0) {
 		f = finding_add(j->findings, FINDING_JOB_LOG_UNTOLD);
 		finding_at(f, log->file_count ? log->files[0] : "log", 0, 0);
 		finding_set(&f->got, "no line of NCCL in %ju", (uintmax_t)log->lines);
