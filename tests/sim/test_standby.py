@@ -80,11 +80,11 @@ def test_stage_writes_elsewhere_and_changes_nothing(up, tmp_path):
     assert sorted(os.listdir(staged)) == ["opensm.conf", "qos-keys.conf", "qos-policy.conf"]
     text = f.ibqos("apply", path, "--stage", str(staged), *state(f)).ok().stdout
     for line in (f"install -m 644 {staged}/qos-policy.conf {sm.policy}", f"install -m 644 {staged}/opensm.conf {sm.config}",
-                 f"kill -HUP {sm.pid}", f"ibqos apply --wait-only {path}"):
+                 f"kill -HUP {sm.pid}", f"ibqos apply --wait-only --state-dir {f.path('state')} {path}"):
         assert f"\n{line}\n" in r.json["to_do"] or r.json["to_do"].startswith(line), r.json["to_do"]
         assert line in text
     # the steps, as they are printed but for the last; another tool would do the same
-    script = r.json["to_do"].replace(f"ibqos apply --wait-only {path}\n", "")
+    script = r.json["to_do"].replace(f"ibqos apply --wait-only --state-dir {f.path('state')} {path}\n", "")
     subprocess.run(["sh", "-e", "-c", script], check=True)
     r = f.ibqos("apply", path, "--wait-only", "--format", "json").ok()
     assert r.json["apply"]["outcome"] == "every port holds the tables" and r.json["ports"]["differ"] == 0
