@@ -27,6 +27,20 @@ def test_help_and_version(ibqos):
         assert f"ibqos {command}" in text and "--format" in text and "Exit status" in text
 
 
+@pytest.mark.parametrize("command", ["discover", "lint", "import", "plan", "apply", "rollback", "history", "confirm", "verify",
+                                     "trace", "audit", "snapshot", "diff", "job env", "job check", "job host", "job log",
+                                     "job bw-plan", "job bw-read"])
+def test_help_fits_a_terminal(ibqos, command):
+    """No line too long, and none cut short in the middle of a sentence."""
+    text = ibqos(*command.split(), "--help").ok().stdout
+    assert max(map(len, text.splitlines())) < 80
+    said = text[text.index("\n", text.rindex("Usage:")):].split("\n\n")[0].splitlines()
+    said = [line for line in said if line and not line.startswith(" ")]
+    for line, next_ in zip(said, said[1:]):
+        assert len(line) + 1 + len(next_.split()[0]) >= 78, line
+    assert not re.search(r"likewise| of these(?! hosts)", text)  # options are sorted: each is read alone
+
+
 @pytest.mark.parametrize("args", [[], ["frobnicate"], ["--frobnicate"], ["discover", "--frobnicate"], ["discover", "x"],
                                   ["lint"], ["lint", "a", "b"], ["discover", "-t", "abc"], ["discover", "-o", "0"],
                                   ["discover", "-P", "-1"], ["audit", "--format", "xml"], ["apply", "p", "--max-lag", "101"]])

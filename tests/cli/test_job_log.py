@@ -193,6 +193,8 @@ def test_files(ibqos, log, tmp_path):
     r = ibqos("job", "log", one, tmp_path / "none", "--format", "json").ok(3)
     assert "cannot read" in r.json["error"] and len(r.json["hosts"]) == 1
     assert ibqos("job", "log", tmp_path, "--format", "json").ok(3)
+    r = ibqos("job", "log", tmp_path / "none", "--format", "json").ok(3)
+    assert "cannot read" in r.json["error"] and r.json["findings"] == []  # of no log nothing is said
     ibqos("job", "log").ok(3)
     ibqos("job", "log", one, "--class", "x").ok(3)
 

@@ -51,10 +51,13 @@ def test_what_can_be_rolled_back(up):
     assert [(x["id"], x["can_roll_back"]) for x in history(f).ok().json["history"]] == [(id2, True), (id1, False)]
     f.ibqos("rollback", "--state-dir", f.path("state")).ok()
     assert [(x["state"], x["can_roll_back"]) for x in history(f).ok().json["history"]] == [("undone", False), ("in force", True)]
-    # what it says, rollback does
-    f.ibqos("rollback", "--state-dir", f.path("state")).ok()
+    # what it says, rollback does, and takes it by what history calls it
+    f.ibqos("rollback", "--to", id1, "--state-dir", f.path("state")).ok()
     assert [x["can_roll_back"] for x in history(f).ok().json["history"]] == [False, False]
-    f.ibqos("rollback", "--state-dir", f.path("state")).ok(3)
+    r = f.ibqos("rollback", "--format", "json", "--state-dir", f.path("state")).ok(3)
+    assert policy.codes(r)["apply-no-history"][0]["got"] == "nothing in its history, or all of it was rolled back already"
+    r = f.ibqos("rollback", "--to", "20200101T000000Z", "--format", "json", "--state-dir", f.path("state")).ok(3)
+    assert policy.codes(r)["apply-no-history"][0]["got"] == "No such file or directory"
 
 
 def test_one_of_them(up):

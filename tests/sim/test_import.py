@@ -147,7 +147,8 @@ def test_a_policy_is_not_replaced_unasked(ibqos, tmp_path):
     out.write_text("mine")
     r = ibqos("import", "--opensm-conf", conf, "--output", out).ok(3)
     assert "--force" in r.stderr and out.read_text() == "mine"
-    ibqos("import", "--opensm-conf", conf, "--output", out, "--force").ok(0)
+    r = ibqos("import", "--opensm-conf", conf, "--output", out, "--force", "--format", "json").ok(0)
+    assert r.json["qos"] is True
     assert out.read_text().startswith("# Made by ibqos import")
     ibqos("lint", out).ok(0)
 

@@ -374,7 +374,8 @@ def test_rollback_leaves_what_somebody_else_wrote(up):
         c.write("# edited\n")
     edited = read(sm.config)
     r = f.ibqos("rollback", "--format", "json", *state(f)).ok(3)
-    assert policy.codes(r)["apply-file-changed"][0]["file"] == sm.config
+    changed = policy.codes(r)["apply-file-changed"][0]
+    assert changed["file"] == sm.config and "as new-*" in changed["detail"]
     assert read(sm.config) == edited and os.path.exists(sm.policy)
 
 

@@ -75,6 +75,8 @@ def test_what_is_not_there(small):
     assert policy.codes(r)["scope-unknown"][0]["what"] == "switch 'gpu-001 mlx5_0'"
     r = verify(f, sm, "--switch", "leef-01").ok(3)
     assert policy.codes(r)["scope-unknown"][0]["detail"] == "closest: 'leaf-01', 'leaf-02'"
+    r = verify(f, sm, "--node", "gpu-001").ok(3)  # a host's name, no node's
+    assert policy.codes(r)["scope-unknown"][0]["detail"].startswith("closest: 'gpu-001 mlx5_0', ")
     r = verify(f, sm, "--hosts", "gpu-[3-1]").ok(3)
     assert policy.codes(r)["scope-bad"][0]["detail"] == "range '3-1' goes backwards"
     assert verify(f, sm, *["--node", "x"] * 65).returncode == 3

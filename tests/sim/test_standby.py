@@ -181,6 +181,8 @@ def test_standby_is_refused_then_confirmed(fabric, tmp_path):
         ("gpu-001 mlx5_0", "master", 5, None), ("gpu-002 mlx5_0", "standby", 3, "not known to be the same")]
     assert policy.codes(r)["apply-standby"][0]["node"] == "gpu-002 mlx5_0"
     assert "ssh gpu-002 " in r.json["to_do"]
+    # nothing is staged yet: what makes the folder that is copied from comes first
+    assert r.json["to_do"].splitlines()[1] == f"ibqos apply --stage STAGED --state-dir {f.path('state')} {path}"
     digest = keep(r)
 
     # what was printed, run; the hash that the standby's host prints is the one that is asked for
