@@ -68,4 +68,10 @@ struct audit_result {
 int audit_links(const struct fabric *fabric, const struct audit_options *options, struct finding_list *findings,
 		struct audit_result *result);
 
+/*
+ * Compares switches, links and hosts with their siblings, without any baseline. What it takes for siblings and what it
+ * can see: docs/links.md. Findings may lie outside a scope. 0 or -ENOMEM.
+ */
+int audit_siblings(const struct fabric *fabric, const struct audit_options *options, struct finding_list *findings);
+
 #endif

@@ -123,6 +123,10 @@ static void audit(struct cmd_session *s, const struct audit_command *c, const st
 	session_fabric_fields(s);
 	cmd_ask_sm(s);
 	error = audit_links(s->fabric, &options, &s->findings, &result);
+	if (error == 0)
+		error = audit_siblings(s->fabric, &options, &s->findings);
+	if (error == 0 && options.scope)
+		scope_filter(options.scope, s->fabric, &s->findings);
 	if (error != 0) {
 		session_fail(s, "cannot audit: %s", strerror(-error));
 		return;
