@@ -82,6 +82,25 @@ static void tell(const struct site *site, const struct rated *r, unsigned width,
 	f->weight = gbps - r->gbps;
 }
 
+/* One cause, one finding: what has been told of a link, by its codes, is not told again. */
+static bool is_told(const struct site *site, const struct rated *r, const struct finding_list *findings)
+{
+	const struct fabric *f = site->fabric;
+	const struct fabric_link *link = &f->links[r->link];
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *x = &findings->items[i];
+
+		if (strncmp(finding_kind(x->code)->code, "link-", strlen("link-")) != 0)
+			continue;
+		if ((x->guid == fabric_port_node(f, link->a)->guid && x->port == f->ports[link->a].number) ||
+		    (x->guid == fabric_port_node(f, link->b)->guid && x->port == f->ports[link->b].number))
+			if (x->code != FINDING_LINK_NOT_ACTIVE)
+				return true;
+	}
+	return false;
+}
+
 /* Links of one kind: the rate that at least two thirds have, and those below it. */
 static int compare(const struct site *site, const struct rated *links, size_t count, struct finding_list *findings)
 {
@@ -107,7 +126,7 @@ static int compare(const struct site *site, const struct rated *links, size_t co
 			same++;
 		}
 	for (size_t i = 0; model && i < count; i++)
-		if (links[i].full && links[i].gbps < model->gbps)
+		if (links[i].full && links[i].gbps < model->gbps && !is_told(site, &links[i], findings))
 			tell(site, &links[i], model->width, model->speed, count, same, findings);
 	return 0;
 }

@@ -99,9 +99,11 @@ def test_capability_lost_since_the_baseline(links):
     f.ibqos("snapshot", f.path("before.snap")).ok()
     audit(f, 0, "--baseline", f.path("before.snap"))
     f.rules(*ports(f, "gpu-002", "LinkWidthActive=16 LinkWidthSupported=17 LinkWidthEnabled=17"))
-    assert told(audit(f, 0)) == []
+    assert told(audit(f, 1)) == [("sibling-link-slow", "4x EDR", "2x EDR")]  # one of four hosts
     r = audit(f, 2, "--baseline", f.path("before.snap"))
     assert told(r) == [("link-width-lost", "4x", "2x")] and r.json["links"]["lost"] == 1
+    f.rules(*ports(f, "gpu-002", "LinkSpeedExtActive=1 LinkSpeedExtSupported=1 LinkSpeedExtEnabled=1"))
+    assert told(audit(f, 2, "--baseline", f.path("before.snap"))) == [("link-speed-lost", "EDR", "FDR")]
     # ibnetdiscover's text as the baseline has what the links ran
     with open(f.path("before.txt"), "w", encoding="ascii") as out:
         f.rules()

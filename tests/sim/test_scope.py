@@ -100,7 +100,7 @@ def test_audit(small):
     f.rules("node=gpu-003 attr=PortInfo : set LinkWidthActive=1")
     assert f.ibqos("audit", "--format", "json").ok(2).json["links"]["slow"] == 1
     r = f.ibqos("audit", "--hosts", "gpu-001", "--format", "json").ok(0)
-    assert r.json["links"] == {"looked_at": 1, "slow": 0, "unknown": 0} and r.json["scope"]["nodes"] == 1
+    assert r.json["links"] == {"looked_at": 1, "slow": 0, "below_enabled": 0, "below_can": 0, "unknown": 0} and r.json["scope"]["nodes"] == 1
     r = f.ibqos("audit", "--hosts", "gpu-003", "--format", "json").ok(2)
     assert r.json["links"] == {"looked_at": 1, "slow": 1, "unknown": 0}
     f.ibqos("audit", "--hosts", "nobody").ok(3)

@@ -64,9 +64,10 @@ def test_planted_fault_is_one_finding_at_its_place(fabric, name, kind):
             assert found == []
             continue
         assert len(found) == 1, (str(fault), found)
+        assert found[0]["code"] == {"host-missing": "sibling-host-missing", "other-radix": "sibling-radix"}.get(
+            kind, fault.code or "sibling-cable-missing")
         assert nodes_of(found[0]) & {e.guid for e in fault.ends}, (str(fault), found)
         if kind in ("missing-cable", "short-bundle"):  # both its ends, however many cables they have left
-            assert found[0]["code"] == "sibling-cable-missing"
             assert nodes_of(found[0]) == {e.guid for e in fault.ends}, (str(fault), found)
 
 
@@ -132,7 +133,7 @@ def test_slower_than_its_kind_though_both_ends_claim_no_more(up):
     # half of them: a matter of design, not of one link
     ports = [(n, p) for n in f.net.switches for p, c in n.cables.items()
              if c.a.switch and c.b.switch and {"leaf-01", "leaf-02"} & {c.a.name, c.b.name}]
-    assert len(ports) == 2 * 6
+    assert len(ports) == 2 * 2 * 6
     f.rules(*(f"node={n.name} port={p} attr=PortInfo : set {slow}" for n, p in ports))
     assert f.ibqos("audit", "--format", "json").ok(0).json["findings"] == []
 
