@@ -74,6 +74,12 @@ int file_replace(const char *path, const void *data, size_t size, mode_t mode);
 int file_remove(const char *path);
 
 /*
+ * 1 if two paths lead to the same file, by whatever names and links, also to the same one that is missing; 0 if
+ * not; -errno.
+ */
+int file_same(const char *a, const char *b);
+
+/*
  * Removes the temporary files that a file_replace() for `path` left when it was killed: those in its
  * folder that nobody has written to for `age_s` seconds. Returns how many, or -errno.
  */

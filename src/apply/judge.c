@@ -12,6 +12,32 @@ static bool blocks(const struct transaction *t, enum finding_code code)
 	return false;
 }
 
+bool judge_paths(struct transaction *t)
+{
+	const struct apply_preflight *p = &t->result->preflight;
+	const char *paths[PREFLIGHT_FILES + 1] = {t->conf.path, t->rules.path};
+	bool apart = true;
+
+	for (int i = PREFLIGHT_PARTITIONS; i < PREFLIGHT_FILES; i++)
+		paths[i] = p->files[i].path;
+	paths[PREFLIGHT_FILES] = p->log;
+	for (int i = PREFLIGHT_CONF; i <= PREFLIGHT_RULES; i++) {
+		for (int other = i + 1; other <= PREFLIGHT_FILES; other++) {
+			struct finding *f;
+
+			if (!paths[other] || file_same(paths[i], paths[other]) != 1)
+				continue;
+			f = finding_at(finding_add(t->findings, FINDING_APPLY_SAME_FILE), paths[i], 0, 0);
+			finding_set(&f->what, "%s and %s", preflight_role_name(i),
+				    other < PREFLIGHT_FILES ? preflight_role_name(other) : "OpenSM's log");
+			if (strcmp(paths[i], paths[other]) != 0)
+				finding_set(&f->detail, "the other name is %s", paths[other]);
+			apart = false;
+		}
+	}
+	return apart;
+}
+
 /* What a device must hold is known of upstream's OpenSM only. */
 bool judge_flavour(struct transaction *t)
 {
@@ -104,6 +130,7 @@ bool judge(struct transaction *t)
 
 	if (t->undo) /* the way back is open whatever else is wrong; its own steps tell */
 		return go;
+	go &= judge_paths(t);
 	go &= judge_flavour(t);
 	go &= judge_masters(t);
 	go &= judge_standbys(t);

@@ -51,6 +51,33 @@ static int write_files(const struct transaction *t)
 	return error;
 }
 
+/*
+ * Nothing is staged where OpenSM reads it: not in the folders of its files, where another instance's may lie too, nor
+ * through a link that leads to one.
+ */
+static bool is_elsewhere(struct transaction *t)
+{
+	static const char *const names[] = {"opensm.conf", "qos-policy.conf", "qos-keys.conf"};
+	const char *const live[] = {t->conf.path, t->rules.path};
+	bool elsewhere = true;
+
+	for (int i = 0; i < 2 && elsewhere; i++) {
+		char *folder = strndup(live[i], (size_t)(strrchr(live[i], '/') - live[i]) + 1);
+
+		elsewhere = folder && file_same(folder, t->options->stage) != 1;
+		free(folder);
+		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]) && elsewhere; n++) {
+			char *path = NULL;
+
+			elsewhere = asprintf(&path, "%s/%s", t->options->stage, names[n]) >= 0 && file_same(path, live[i]) != 1;
+			free(path);
+		}
+	}
+	if (!elsewhere)
+		finding_at(finding_add(t->findings, FINDING_APPLY_STAGE_LIVE), t->options->stage, 0, 0);
+	return elsewhere;
+}
+
 /* How this OpenSM is told to read its files again. */
 static void tell_reload(FILE *out, const struct apply_preflight *p)
 {
@@ -64,7 +91,10 @@ static void tell_reload(FILE *out, const struct apply_preflight *p)
 		fprintf(out, "kill -HUP $(pidof opensm)    # where it runs\n");
 }
 
-/* Rules first, as apply has it: with the old tables they do no harm. `policy` as a word for sh. */
+/*
+ * Rules first, as apply has it: with the old tables they do no harm. cp keeps owner, mode and links of what is there.
+ * `policy` as a word for sh.
+ */
 static int tell_steps(FILE *out, const struct transaction *t, const char *policy)
 {
 	const struct apply_preflight *p = &t->result->preflight;
@@ -74,8 +104,8 @@ static int tell_steps(FILE *out, const struct transaction *t, const char *policy
 	if (error == 0) {
 		error = tell_standbys(out, t, folder, policy);
 		fprintf(out, "# the master's own files\n");
-		fprintf(out, "install -m 644 %s/qos-policy.conf %s\n", folder, rules);
-		fprintf(out, "install -m 644 %s/opensm.conf %s\n", folder, conf);
+		fprintf(out, "cp %s/qos-policy.conf %s\n", folder, rules);
+		fprintf(out, "cp %s/opensm.conf %s\n", folder, conf);
 		if (!t->conf.now.text)
 			fprintf(out, "# there was no config: OpenSM has to be started again, a reload does not make it read one\n");
 		else
@@ -119,11 +149,14 @@ int steps_text(const struct transaction *t, const char *policy, char **text)
 /* What would stop an apply is said, but stops nothing here, other than files that OpenSM would refuse. */
 static bool judge_staged(struct transaction *t)
 {
-	size_t first = t->findings->count;
 	bool refused = false;
+	size_t first;
 
 	for (int i = 0; i < PREFLIGHT_FILES; i++)
 		refused |= t->result->preflight.files[i].faults[FINDING_CRITICAL] > 0;
+	refused |= !judge_paths(t);
+	refused |= !is_elsewhere(t);
+	first = t->findings->count;
 	judge_flavour(t);
 	judge_masters(t);
 	for (size_t i = first; i < t->findings->count; i++)

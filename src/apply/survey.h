@@ -24,6 +24,8 @@ int survey(struct transaction *t);
 /* Whether what the survey found lets it go on; else a finding each. */
 bool judge(struct transaction *t);
 
+/* False, with findings: a file that is written would be another one that OpenSM reads or writes too. */
+bool judge_paths(struct transaction *t);
 bool judge_flavour(struct transaction *t);
 bool judge_masters(struct transaction *t);
 

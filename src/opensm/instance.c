@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -135,57 +134,12 @@ static char *process_absolute(const struct process *p, const char *path)
 	return absolute;
 }
 
-static bool same_inode(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* For two files that do not exist: the same name in the same folder. */
-static int same_missing(const char *a, const char *b)
-{
-	char *folder_a = strdup(a), *folder_b = strdup(b), *name_a = strdup(a), *name_b = strdup(b);
-	struct stat stat_a, stat_b;
-	int r = -ENOMEM;
-
-	if (folder_a && folder_b && name_a && name_b) {
-		if (strcmp(basename(name_a), basename(name_b)) != 0)
-			r = 0;
-		else if (stat(dirname(folder_a), &stat_a) < 0 || stat(dirname(folder_b), &stat_b) < 0)
-			r = errno == ENOENT ? 0 : -errno;
-		else
-			r = same_inode(&stat_a, &stat_b);
-	}
-	free(folder_a);
-	free(folder_b);
-	free(name_a);
-	free(name_b);
-	return r;
-}
-
-/* 1 if two paths lead to the same file, also to the same one that is missing; 0 if not; -errno. */
-static int same_file(const char *a, const char *b)
-{
-	struct stat stat_a, stat_b;
-	bool missing_a = stat(a, &stat_a) < 0;
-	int error_a = errno;
-	bool missing_b = stat(b, &stat_b) < 0;
-	int error_b = errno;
-
-	if (missing_a && error_a != ENOENT)
-		return -error_a;
-	if (missing_b && error_b != ENOENT)
-		return -error_b;
-	if (missing_a && missing_b)
-		return same_missing(a, b);
-	return !missing_a && !missing_b && same_inode(&stat_a, &stat_b);
-}
-
 /* 1 if the process reads `config`, 0 if not or if that cannot be seen, which is told; -ENOMEM. */
 static int process_reads(const struct ibqos_ctx *ctx, const struct process *p, const char *config)
 {
 	const char *argument = p->arguments.config ? p->arguments.config : OPENSM_CONFIG;
 	char *view = process_view(p, argument);
-	int r = view ? same_file(view, config) : -ENOMEM;
+	int r = view ? file_same(view, config) : -ENOMEM;
 
 	free(view);
 	if (r >= 0 || r == -ENOMEM)
@@ -414,7 +368,7 @@ int opensm_means(const struct opensm_instance *instance, const char *given, cons
 {
 	const struct process p = {.proc = "/proc", .pid = instance->pid};
 	char *view = process_view(&p, given);
-	int r = view ? same_file(view, path) : -ENOMEM;
+	int r = view ? file_same(view, path) : -ENOMEM;
 
 	free(view);
 	return r;

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,6 +254,50 @@ out:
 	free(folder);
 	free(target);
 	return rc;
+}
+
+static bool same_inode(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* For two files that do not exist: the same name in the same folder. */
+static int same_missing(const char *a, const char *b)
+{
+	char *folder_a = strdup(a), *folder_b = strdup(b), *name_a = strdup(a), *name_b = strdup(b);
+	struct stat stat_a, stat_b;
+	int r = -ENOMEM;
+
+	if (folder_a && folder_b && name_a && name_b) {
+		if (strcmp(basename(name_a), basename(name_b)) != 0)
+			r = 0;
+		else if (stat(dirname(folder_a), &stat_a) < 0 || stat(dirname(folder_b), &stat_b) < 0)
+			r = errno == ENOENT ? 0 : -errno;
+		else
+			r = same_inode(&stat_a, &stat_b);
+	}
+	free(folder_a);
+	free(folder_b);
+	free(name_a);
+	free(name_b);
+	return r;
+}
+
+int file_same(const char *a, const char *b)
+{
+	struct stat stat_a, stat_b;
+	bool missing_a = stat(a, &stat_a) < 0;
+	int error_a = errno;
+	bool missing_b = stat(b, &stat_b) < 0;
+	int error_b = errno;
+
+	if (missing_a && error_a != ENOENT)
+		return -error_a;
+	if (missing_b && error_b != ENOENT)
+		return -error_b;
+	if (missing_a && missing_b)
+		return same_missing(a, b);
+	return !missing_a && !missing_b && same_inode(&stat_a, &stat_b);
 }
 
 int file_remove(const char *path)

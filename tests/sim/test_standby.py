@@ -79,7 +79,7 @@ def test_stage_writes_elsewhere_and_changes_nothing(up, tmp_path):
     assert files(sm) == old and sm.sweeps() == sweeps and not os.path.exists(f.path("state"))
     assert sorted(os.listdir(staged)) == ["opensm.conf", "qos-keys.conf", "qos-policy.conf"]
     text = f.ibqos("apply", path, "--stage", str(staged), *state(f)).ok().stdout
-    for line in (f"install -m 644 {staged}/qos-policy.conf {sm.policy}", f"install -m 644 {staged}/opensm.conf {sm.config}",
+    for line in (f"cp {staged}/qos-policy.conf {sm.policy}", f"cp {staged}/opensm.conf {sm.config}",
                  f"kill -HUP {sm.pid}", f"ibqos apply --wait-only --state-dir {f.path('state')} {path}"):
         assert f"\n{line}\n" in r.json["to_do"] or r.json["to_do"].startswith(line), r.json["to_do"]
         assert line in text
