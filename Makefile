@@ -142,7 +142,7 @@ man: $(patsubst docs/man/%.rst,$(OUT)/man/%,$(wildcard docs/man/*.rst))
 $(OUT)/man/%: docs/man/%.rst
 	$(call say,MAN,$@)
 	@mkdir -p $(@D)
-	$(Q)rst2man $< $@
+	$(Q)rst2man --halt=warning $< $@
 
 # The policy language's manual page and schema are made of the tables that read it; tests/cli holds them up to date.
 policy-docs: $(OUT)/ibqos
