@@ -351,6 +351,7 @@ static void check(struct cmd_session *s, struct check_options *o)
 	for (size_t i = 0; envs && i < count; i++)
 		job_env_clear(&envs[i]);
 	free(envs);
+	o->question.host = NULL;
 	job_host_clear(&host);
 }
 

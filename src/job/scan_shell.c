@@ -140,12 +140,12 @@ static void launcher(struct scan *s, const struct command *c, size_t from, unsig
 		const struct word *w = &c->words[i], *next = i + 1 < c->count ? &c->words[i + 1] : NULL;
 		size_t skip = 0;
 
-		if (one_of(w, pairs) && i + 2 < c->count) {
+		if (one_of(w, pairs) && next && i + 2 < c->count) {
 			scan_add(s, next->at[0], next->text, next->size, c->words[i + 2].text, c->words[i + 2].size);
 			i += 2;
 			continue;
 		}
-		if ((is(w, "--mca") || is(w, "-mca")) && i + 2 < c->count && is(next, "btl_openib_ib_service_level")) {
+		if ((is(w, "--mca") || is(w, "-mca")) && next && i + 2 < c->count && is(next, "btl_openib_ib_service_level")) {
 			static const char name[] = "OMPI_MCA_btl_openib_ib_service_level";
 
 			scan_add(s, next->at[0], name, sizeof(name) - 1, c->words[i + 2].text, c->words[i + 2].size);
