@@ -10,7 +10,7 @@ folder_of() { # which folder a public header belongs to
 	link) echo fabric ;;
 	finding_codes) echo finding ;;
 	opensm_files) echo opensm ;;
-	routes | lanes | paths | audit) echo check ;;
+	routes | lanes | paths | audit | counters | state) echo check ;;
 	preflight) echo apply ;;
 	snapshot) echo source ;;
 	*) echo "$1" ;;

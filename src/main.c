@@ -20,6 +20,7 @@ static const struct cmd commands[] = {
 	{"verify", cmd_verify, "compare what every port holds with what it should"},
 	{"trace", cmd_trace, "follow packets from one port to another, hop by hop"},
 	{"audit", cmd_audit, "find links below what both ends can"},
+	{"ack", cmd_ack, "acknowledge a finding of the audit until a date"},
 	{"job", cmd_job, "the side of the jobs: environment of a class, checks of environments and logs"},
 	{"diff", cmd_diff_states, "what changed from one snapshot to another"},
 	{"snapshot", cmd_snapshot, "keep the state of the fabric in a file, for other commands to look at"},

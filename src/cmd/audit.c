@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmd.h"
+#include "audit_counters.h"
 #include "verify_sm.h"
 
 #include "ibqos/audit.h"
@@ -15,6 +15,7 @@ struct audit_command {
 	struct cmd_options common; /* first: children get the same pointer */
 	const char *policy, *baseline;
 	unsigned today;
+	struct cmd_counters_options counters;
 };
 
 enum { KEY_POLICY = 0x200, KEY_BASELINE, KEY_AS_OF };
@@ -42,19 +43,33 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--as-of takes a day as 2026-12-31, not '%s'", arg);
 		return 0;
 	case ARGP_KEY_INIT:
-		cmd_hand_down(state, &c->common);
+		state->child_inputs[0] = &c->counters;
+		state->child_inputs[1] = &c->common;
 		return 0;
 	default:
 		return cmd_argument(key, arg, state, &c->common, 0, "");
 	}
 }
 
+/* The shared options, whose input is another than that of the counters' own. */
+static error_t parse_common(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	if (key != ARGP_KEY_INIT)
+		return ARGP_ERR_UNKNOWN;
+	cmd_hand_down(state, state->input);
+	return 0;
+}
+
+static const struct argp common_argp = {.parser = parse_common, .children = cmd_scope_children};
+static const struct argp_child children[] = {{&cmd_counters_argp, 0, NULL, 1}, {&common_argp, 0, NULL, 1}, {0}};
+
 static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
 	.doc = "Finds links that run narrower or slower than they should, worst first.\v"
 	       "Exit status: 0 none, 1 warnings, 2 such links, 3 part of the fabric did not answer.",
-	.children = cmd_scope_children,
+	.children = children,
 };
 
 /* The policy before the fabric: a fault in it is told without waiting. */
@@ -116,6 +131,7 @@ static void audit(struct cmd_session *s, const struct audit_command *c, const st
 		  const struct fabric *baseline)
 {
 	struct audit_result result = {0};
+	struct cmd_counters counters;
 	struct audit_options options = {
 		.scope = session_scope_of(s), .policy = policy, .today = c->today, .baseline = baseline};
 	int error;
@@ -132,6 +148,8 @@ static void audit(struct cmd_session *s, const struct audit_command *c, const st
 		return;
 	}
 	report_links(s, c, &result);
+	cmd_counters_run(s, &c->counters, &counters);
+	cmd_counters_end(s, &c->counters, &counters);
 	session_mads(s);
 	if (result.links == 0)
 		session_fail(s, "no link could be looked at");
@@ -148,6 +166,7 @@ enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
 	enum ibqos_exit code;
 
 	cmd_defaults(&c.common, ctx);
+	cmd_counters_defaults(&c.counters, &c.common);
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &c);
 	if (!session_begin(&s, ctx, &c.common))
 		return IBQOS_EXIT_UNKNOWN;

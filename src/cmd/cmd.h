@@ -30,6 +30,7 @@ enum ibqos_exit cmd_confirm(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_trace(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_ack(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_diff_states(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "writer.h"
 
@@ -20,7 +21,7 @@ static const struct report_column columns[] = {
 	{.key = "column", .type = REPORT_NUMBER},    {.key = "what", .type = REPORT_STRING},
 	{.key = "wanted", .type = REPORT_STRING},    {.key = "got", .type = REPORT_STRING},
 	{.key = "detail", .type = REPORT_STRING},    {.key = "title", .type = REPORT_STRING},
-	{.key = "advice", .type = REPORT_STRING},
+	{.key = "advice", .type = REPORT_STRING},    {.key = "first_seen", .type = REPORT_STRING},
 };
 
 static void cell_text(struct report *r, const char *text)
@@ -35,6 +36,19 @@ static void cell_if(struct report *r, bool present, uint64_t number)
 {
 	if (present)
 		report_cell_number(r, number);
+	else
+		report_cell_none(r);
+}
+
+/* UTC, as in "2026-11-30T10:42:21Z" */
+static void cell_time(struct report *r, uint64_t seconds)
+{
+	time_t when = (time_t)seconds;
+	char text[40];
+	struct tm tm;
+
+	if (seconds && gmtime_r(&when, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm) > 0)
+		report_cell_string(r, text);
 	else
 		report_cell_none(r);
 }
@@ -62,6 +76,7 @@ static void put_row(struct report *r, const struct finding *f)
 	cell_text(r, f->detail);
 	report_cell_string(r, kind->title);
 	report_cell_string(r, finding_advice(f));
+	cell_time(r, f->first_seen);
 	report_row_end(r);
 }
 

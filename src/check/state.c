@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What an audit remembers: ports, names, acknowledgements, and whose they are.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ibqos/state.h"
+
+void state_clear(struct state *state)
+{
+	size_t i;
+
+	if (!state)
+		return;
+	for (i = 0; i < state->node_count; i++)
+		free(state->nodes[i].name);
+	for (i = 0; i < state->finding_count; i++) {
+		free(state->findings[i].what);
+		free(state->findings[i].wanted);
+		free(state->findings[i].got);
+	}
+	for (i = 0; i < state->ack_count; i++)
+		free(state->acks[i].ticket);
+	free(state->label);
+	free(state->nodes);
+	free(state->ports);
+	free(state->findings);
+	free(state->acks);
+	*state = (struct state){0};
+}
+
+static int compare_ports(const void *left, const void *right)
+{
+	const struct state_port *a = left, *b = right;
+
+	if (a->guid != b->guid)
+		return a->guid < b->guid ? -1 : 1;
+	return (a->port > b->port) - (a->port < b->port);
+}
+
+struct state_port *state_port_find(const struct state *state, uint64_t guid, unsigned port)
+{
+	struct state_port key = {.guid = guid, .port = (uint8_t)port};
+
+	if (port > UINT8_MAX || state->port_count == 0)
+		return NULL;
+	return bsearch(&key, state->ports, state->port_count, sizeof(key), compare_ports);
+}
+
+int state_ports_put(struct state *state, const struct state_port *ports, size_t count, uint64_t forget)
+{
+	struct state_port *merged = calloc(state->port_count + count + 1, sizeof(*merged));
+	size_t to = 0;
+
+	if (!merged)
+		return -ENOMEM;
+	for (size_t i = 0; i < state->port_count; i++) { /* what is not among the new ones */
+		const struct state_port *old = &state->ports[i];
+
+		if (old->at >= forget && !(count > 0 && bsearch(old, ports, count, sizeof(*ports), compare_ports)))
+			merged[to++] = *old;
+	}
+	memcpy(merged + to, ports, count * sizeof(*ports));
+	to += count;
+	qsort(merged, to, sizeof(*merged), compare_ports);
+	free(state->ports);
+	state->ports = merged;
+	state->port_count = state->port_room = to;
+	return 0;
+}
+
+/* --- whose it is --- */
+
+static bool has_port_of(const struct state *state, uint64_t guid)
+{
+	size_t low = 0, high = state->port_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (state->ports[middle].guid < guid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < state->port_count && state->ports[low].guid == guid;
+}
+
+static bool is_foreign(const struct state *state, const struct fabric *fabric)
+{
+	size_t common = 0, least = state->node_count;
+
+	if (*state->label && *fabric->label && strcmp(state->label, fabric->label) != 0)
+		return true;
+	for (size_t i = 0; i < state->node_count; i++)
+		common += fabric_find_node(fabric, state->nodes[i].guid) != FABRIC_NONE;
+	if (fabric->node_count < least)
+		least = fabric->node_count;
+	return 2 * common < least;
+}
+
+/* The fabric's names, and those of nodes that went but are still remembered. */
+static int take_names(struct state *state, const struct fabric *fabric)
+{
+	struct state_node *nodes = calloc(state->node_count + fabric->node_count + 1u, sizeof(*nodes));
+	size_t old = 0, count = 0;
+	uint32_t new = 0;
+
+	if (!nodes)
+		return -ENOMEM;
+	while (old < state->node_count || new < fabric->node_count) { /* both are in the order of GUIDs */
+		const struct fabric_node *node = new < fabric->node_count ? &fabric->nodes[new] : NULL;
+		struct state_node *was = old < state->node_count ? &state->nodes[old] : NULL;
+
+		if (was && (!node || was->guid < node->guid)) {
+			if (has_port_of(state, was->guid)) {
+				nodes[count++] = *was;
+				was->name = NULL;
+			}
+			old++;
+			continue;
+		}
+		nodes[count++] = (struct state_node){node->guid, strdup(node->name ? node->name : "")};
+		if (!nodes[count - 1].name) {
+			count--;
+			goto fail;
+		}
+		old += was && was->guid == node->guid;
+		new ++;
+	}
+	for (old = 0; old < state->node_count; old++)
+		free(state->nodes[old].name);
+	free(state->nodes);
+	state->nodes = nodes;
+	state->node_count = state->node_room = count;
+	return 0;
+fail:
+	while (count > 0)
+		free(nodes[--count].name);
+	free(nodes);
+	return -ENOMEM;
+}
+
+/* --- files --- */
+
+static struct finding *unusable(struct finding_list *findings, enum finding_code code, const char *path, unsigned line)
+{
+	return finding_at(finding_add(findings, code), path, line, 0);
+}
+
+int state_load(const char *path, const struct fabric *fabric, uint64_t now, struct finding_list *findings,
+	       struct state *state, bool *usable)
+{
+	char *text = NULL;
+	const char *why = NULL;
+	unsigned line = 0;
+	size_t size;
+	int error = file_read(path, &text, &size);
+
+	*state = (struct state){0};
+	*usable = true;
+	if (error == -ENOENT) {
+		state->label = strdup("");
+		return state->label ? 0 : -ENOMEM;
+	}
+	if (error == -ENOMEM)
+		return error;
+	if (error == 0 && strlen(text) != size) {
+		error = -EINVAL;
+		why = "it has a NUL byte";
+	} else if (error == 0) {
+		error = state_parse(text, state, &line, &why);
+	}
+	free(text);
+	if (error == -ENOMEM)
+		return error;
+	*usable = false;
+	if (error != 0) {
+		finding_set(&unusable(findings, FINDING_STATE_BROKEN, path, line)->got, "%s", why ? why : strerror(-error));
+		return 0;
+	}
+	if (fabric && is_foreign(state, fabric)) {
+		struct finding *f = unusable(findings, FINDING_STATE_FOREIGN, path, 0);
+
+		if (*state->label)
+			finding_set(&f->got, "that of fabric '%s'", state->label);
+	} else if (state->written > now) {
+		struct finding *f = unusable(findings, FINDING_STATE_CLOCK, path, 0);
+		char then[STATE_TIME], text_now[STATE_TIME];
+
+		state_time_text(state->written, then);
+		state_time_text(now, text_now);
+		finding_set(&f->got, "written %s, and it is %s", then, text_now);
+	} else {
+		*usable = true;
+		return 0;
+	}
+	state_clear(state);
+	return 0;
+}
+
+int state_save(const char *path, const struct fabric *fabric, uint64_t now, struct state *state)
+{
+	char *text;
+	size_t size;
+	int error;
+
+	if (fabric) {
+		error = take_names(state, fabric);
+		if (error != 0)
+			return error;
+		if (*fabric->label) {
+			char *label = strdup(fabric->label);
+
+			if (!label)
+				return -ENOMEM;
+			free(state->label);
+			state->label = label;
+		}
+	}
+	state->written = now;
+	text = state_text(state, &size);
+	if (!text)
+		return -ENOMEM;
+	error = file_replace(path, text, size, 0644);
+	free(text);
+	return error;
+}
+
+/* --- places and times --- */
+
+int state_place(const struct state *state, const char *text, uint64_t *guid, int *port)
+{
+	const char *bracket = strrchr(text, '['), *end = bracket ? strchr(bracket, ']') : NULL;
+	size_t size = bracket ? (size_t)(bracket - text) : strlen(text);
+	uint64_t number = 0;
+	char copy[256];
+
+	if (size == 0 || size >= sizeof(copy) || (bracket && (!end || end[1])))
+		return -EINVAL;
+	*port = FINDING_WHOLE_NODE;
+	if (bracket) {
+		size_t digits = (size_t)(end - bracket) - 1;
+
+		if (digits == 0 || digits > 3)
+			return -EINVAL;
+		memcpy(copy, bracket + 1, digits);
+		copy[digits] = '\0';
+		if (text_to_u64(copy, 254, &number) != 0)
+			return -EINVAL;
+		*port = (int)number;
+	}
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	if (strncmp(copy, "0x", 2) == 0 && text_to_u64(copy, UINT64_MAX, guid) == 0)
+		return 0;
+	for (size_t i = 0; i < state->node_count; i++)
+		if (strcmp(state->nodes[i].name, copy) == 0) {
+			*guid = state->nodes[i].guid;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+int state_acknowledge(struct state *state, enum finding_code code, uint64_t guid, int port, const char *ticket, uint64_t until)
+{
+	char *copy = text_utf8(ticket, strlen(ticket));
+	struct state_ack *grown;
+	size_t i = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	while (i < state->ack_count &&
+	       (state->acks[i].code != code || state->acks[i].guid != guid || state->acks[i].port != port))
+		i++;
+	if (i == state->ack_count) {
+		grown = array_grow(state->acks, &state->ack_room, i + 1, sizeof(*grown));
+		if (!grown) {
+			free(copy);
+			return -ENOMEM;
+		}
+		state->acks = grown;
+		state->ack_count++;
+	} else {
+		free(state->acks[i].ticket);
+	}
+	state->acks[i] = (struct state_ack){.code = code, .guid = guid, .port = port, .until = until, .ticket = copy};
+	return 0;
+}
+
+int state_time_parse(const char *text, uint64_t *seconds)
+{
+	struct tm tm = {0};
+	const char *end;
+	time_t when;
+
+	if (text_to_u64(text, INT32_MAX * UINT64_C(100), seconds) == 0)
+		return 0;
+	end = strptime(text, "%Y-%m-%d", &tm);
+	if (!end || end - text != 10)
+		return -EINVAL;
+	if (*end == '\0')
+		tm.tm_mday++; /* until that day is over */
+	else if (!(end = strptime(end, "T%H:%M:%SZ", &tm)) || *end)
+		return -EINVAL;
+	when = timegm(&tm);
+	if (when < 0)
+		return -EINVAL;
+	*seconds = (uint64_t)when;
+	return 0;
+}
+
+void state_time_text(uint64_t seconds, char text[STATE_TIME])
+{
+	time_t when = (time_t)seconds;
+	struct tm tm;
+
+	if (!gmtime_r(&when, &tm) || strftime(text, STATE_TIME, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		snprintf(text, STATE_TIME, "%llu s after 1970", (unsigned long long)seconds);
+}

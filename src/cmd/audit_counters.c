@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Counters in ibqos audit: asked, judged by how they grew, remembered. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "audit_counters.h"
+
+enum { KEY_COUNTERS = 0x300, KEY_STATE, KEY_THRESHOLDS, KEY_SUPPRESS, KEY_SUPPRESS_COMMON, KEY_CONGESTION, KEY_HOLD, KEY_NOW };
+
+static const struct argp_option options_table[] = {
+	{NULL, 0, NULL, 0, "Counters:", 1},
+	{"counters", KEY_COUNTERS, NULL, 0, "ask the counters of both ends of each link too; they are never cleared", 0},
+	{"state", KEY_STATE, "FILE", 0, "remember there: counters to compare with, findings since when, acknowledgements", 0},
+	{"hold", KEY_HOLD, "MIN", 0, "a finding stays until clean for so long (default 60)", 0},
+	{"error-thresholds", KEY_THRESHOLDS, "FILE", 0, "thresholds of totals, as infiniband-diags has them", 0},
+	{"suppress", KEY_SUPPRESS, "NAMES", 0, "tell nothing of these counters: NAME,NAME...", 0},
+	{"suppress-common", KEY_SUPPRESS_COMMON, NULL, 0, "likewise, of PortRcvSwitchRelayErrors", 0},
+	{"congestion", KEY_CONGESTION, "PERCENT", 0, "warn of ports that could not send for so much of the time", 0},
+	{"now", KEY_NOW, "SECONDS", OPTION_HIDDEN, "for tests: the time, in seconds since 1970", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct cmd_counters_options *o = state->input;
+	const char *bad;
+	size_t size;
+
+	switch (key) {
+	case KEY_COUNTERS:
+		o->counters = true;
+		return 0;
+	case KEY_STATE:
+		o->state = arg;
+		return 0;
+	case KEY_HOLD:
+		o->hold_s = 60 * (unsigned)cmd_number(state, "--hold", arg, 0, 525600);
+		return 0;
+	case KEY_THRESHOLDS:
+		o->thresholds = arg;
+		return 0;
+	case KEY_SUPPRESS:
+		if (!counter_suppress(&o->suppress, arg, &bad, &size))
+			argp_error(state, "--suppress takes names of counters with commas between, and none is called '%.*s'",
+				   size > 80 ? 80 : (int)size, bad);
+		return 0;
+	case KEY_SUPPRESS_COMMON:
+		counter_suppress_common(&o->suppress);
+		return 0;
+	case KEY_CONGESTION:
+		o->congestion = (unsigned)cmd_number(state, "--congestion", arg, 1, 100);
+		return 0;
+	case KEY_NOW:
+		o->now = cmd_number(state, "--now", arg, 1, UINT32_MAX);
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		if (!o->counters && (o->thresholds || o->suppress.suppressed || o->congestion))
+			argp_error(state, "--error-thresholds, --suppress and --congestion are about counters: add --counters");
+		if (o->counters && o->cmd->from)
+			argp_error(state, "--counters asks the fabric itself, --from looks at a file");
+		if (o->state && o->cmd->from)
+			argp_error(state, "--state remembers what the fabric itself is like, --from looks at a file");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp cmd_counters_argp = {.options = options_table, .parser = parse};
+
+void cmd_counters_defaults(struct cmd_counters_options *options, struct cmd_options *cmd)
+{
+	*options = (struct cmd_counters_options){.cmd = cmd, .hold_s = STATE_HOLD_S};
+}
+
+static void read_thresholds(struct cmd_session *s, const struct cmd_counters_options *options,
+			    struct counter_thresholds *thresholds)
+{
+	char *text;
+	size_t size;
+	int error;
+
+	*thresholds = options->suppress;
+	if (!options->thresholds)
+		return;
+	error = file_read(options->thresholds, &text, &size);
+	if (error != 0) {
+		session_fail(s, "cannot read '%s': %s", options->thresholds, strerror(-error));
+		return;
+	}
+	counter_thresholds_parse(options->thresholds, text, &s->findings, thresholds);
+	free(text);
+}
+
+static void report_coverage(struct report *r, const struct counters *counters)
+{
+	static const struct report_column columns[] = {
+		{.key = "item", .title = "asked for", .type = REPORT_STRING},
+		{.key = "asked", .title = "queries", .type = REPORT_NUMBER},
+		{.key = "answered", .title = "answered", .type = REPORT_NUMBER},
+		{.key = "unsupported", .title = "not there", .type = REPORT_NUMBER},
+		{.key = "status", .title = "refused", .type = REPORT_NUMBER},
+		{.key = "timed_out", .title = "timed out", .type = REPORT_NUMBER},
+		{.key = "not_asked", .title = "given up", .type = REPORT_NUMBER},
+	};
+
+	report_table(r, "counters_coverage", "coverage of counters", columns, sizeof(columns) / sizeof(columns[0]));
+	for (int i = 0; i < COUNTERS_ITEMS; i++) {
+		const struct check_coverage *c = &counters->coverage[i];
+
+		report_cell_string(r, counters_item_name(i));
+		report_cell_number(r, c->asked);
+		report_cell_number(r, c->ended[MAD_ANSWERED]);
+		report_cell_number(r, counters->unsupported[i]);
+		report_cell_number(r, c->ended[MAD_STATUS] - counters->unsupported[i]);
+		report_cell_number(r, c->ended[MAD_TIMED_OUT]);
+		report_cell_number(r, c->ended[MAD_NOT_ASKED]);
+		report_row_end(r);
+	}
+	report_table_end(r);
+}
+
+static void report_result(struct report *r, const struct counters *counters, const struct counters_result *result, bool state)
+{
+	report_section(r, "counters", "counters");
+	report_number(r, "ports", "ports asked", counters->wanted);
+	report_number(r, "read", "of these answered", counters->read);
+	report_number(r, "no_lid", "active, but without a LID to ask at", counters->no_lid);
+	report_number(r, "saturated", "with a counter at its highest value", result->saturated);
+	if (state) {
+		report_number(r, "compared", "compared with an earlier look", result->compared);
+		report_number(r, "first", "seen for the first time", result->first);
+		report_number(r, "new_link", "with another peer or speed than then", result->new_link);
+		report_number(r, "restarted", "of devices that restarted", result->restarted);
+		report_number(r, "cleared", "cleared by somebody", result->cleared);
+		report_number(r, "anew", "cleared or restarted", result->anew);
+		report_number(r, "ber_good", "bit errors within limits for sure", result->ber[BER_GOOD]);
+		report_number(r, "ber_early", "too early to say", result->ber[BER_EARLY]);
+		report_number(r, "ber_between", "neither sure", result->ber[BER_BETWEEN]);
+		report_number(r, "ber_bad", "above limits for sure", result->ber[BER_WARN] + result->ber[BER_ERROR]);
+		report_number(r, "ber_unknown", "of unknown speed", result->ber[BER_UNKNOWN]);
+		report_number(r, "waiting_known", "time without credits known", result->waiting_known);
+		report_number(r, "waiting_10", "of these 10 % and more", result->waiting_10);
+		report_number(r, "waiting_50", "of these 50 % and more", result->waiting_50);
+	}
+	report_section_end(r);
+}
+
+/* Every counter that is not zero, where all is asked for. */
+static void report_totals(struct cmd_session *s, const struct counters *counters)
+{
+	static const struct report_column columns[] = {
+		{.key = "node_guid", .title = NULL, .type = REPORT_GUID},
+		{.key = "node", .title = "node", .type = REPORT_STRING},
+		{.key = "port", .title = "port", .type = REPORT_NUMBER},
+		{.key = "counter", .title = "counter", .type = REPORT_STRING},
+		{.key = "value", .title = "total", .type = REPORT_NUMBER},
+		{.key = "saturated", .title = "or more", .type = REPORT_BOOL},
+	};
+
+	report_table(s->report, "counter_totals", "counters that are not zero", columns, sizeof(columns) / sizeof(columns[0]));
+	for (uint32_t i = 0; i < s->fabric->port_count; i++) {
+		const struct counter_reading *r = &counters->ports[i];
+
+		for (unsigned id = 0; id < COUNTERS; id++) {
+			if (!(r->known & COUNTER_BIT(id)) || r->value[id] == 0)
+				continue;
+			report_cell_guid(s->report, fabric_port_node(s->fabric, i)->guid);
+			report_cell_string(s->report, fabric_port_node(s->fabric, i)->name);
+			report_cell_number(s->report, s->fabric->ports[i].number);
+			report_cell_string(s->report, counter_row(id)->name);
+			report_cell_number(s->report, r->value[id]);
+			report_cell_bool(s->report, r->saturated & COUNTER_BIT(id));
+			report_row_end(s->report);
+		}
+	}
+	report_table_end(s->report);
+}
+
+static void ask(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *c)
+{
+	struct counters_options how = {.now = c->now, .congestion = options->congestion};
+	struct counters_result result;
+	int error;
+
+	read_thresholds(s, options, &how.thresholds);
+	error = counters_ask(s->source, s->fabric, session_scope_of(s), &c->counters);
+	c->asked = error == 0;
+	if (error != 0 && error != -EINTR)
+		session_fail(s, "cannot read the counters: %s", strerror(-error));
+	if (!c->counters.ports)
+		return;
+	counters_gaps(&c->counters, s->fabric, &s->findings);
+	error = counters_judge(&c->counters, s->fabric, options->state && c->usable ? &c->state : NULL, &how, &s->findings, &result);
+	if (error != 0)
+		session_fail(s, "cannot judge the counters: %s", strerror(-error));
+	report_result(s->report, &c->counters, &result, options->state);
+	report_coverage(s->report, &c->counters);
+	if (s->options->all)
+		report_totals(s, &c->counters);
+	if (c->counters.wanted == 0)
+		session_fail(s, "no port's counters could be asked");
+	else if (c->counters.read < c->counters.wanted || c->counters.no_lid > 0)
+		s->least = IBQOS_EXIT_UNKNOWN;
+}
+
+void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters)
+{
+	int error;
+
+	*counters = (struct cmd_counters){.now = options->now ? options->now : (uint64_t)time(NULL)};
+	if (options->state) {
+		error = state_load(options->state, s->fabric, counters->now, &s->findings, &counters->state, &counters->usable);
+		if (error != 0)
+			session_fail(s, "cannot read '%s': %s", options->state, strerror(-error));
+	}
+	if (options->counters)
+		ask(s, options, counters);
+}
+
+/* --- at the end --- */
+
+struct looking {
+	const struct cmd_session *s;
+	const struct cmd_counters *counters;
+};
+
+static bool is_of_counters(enum finding_code code)
+{
+	for (unsigned id = 0; id < COUNTERS; id++)
+		if (counter_row(id)->rule != COUNTER_CONTEXT && counter_row(id)->code == code)
+			return true;
+	return code == FINDING_COUNTER_SATURATED || code == FINDING_COUNTER_OVER_THRESHOLD || code == FINDING_PORT_CONGESTED;
+}
+
+/* Whether this run would have found it again, were it still there. */
+static bool looked(const struct state_finding *finding, void *arg)
+{
+	const struct looking *l = arg;
+	const struct fabric *fabric = l->s->fabric;
+	uint32_t node = fabric_find_node(fabric, finding->guid), port;
+
+	if (node == FABRIC_NONE)
+		return false;
+	port = fabric_node_port(fabric, node, finding->port == FINDING_WHOLE_NODE ? 0 : (unsigned)finding->port);
+	if (port == FABRIC_NONE || !scope_has(session_scope_of(l->s), port))
+		return false;
+	if (is_of_counters(finding->code))
+		return l->counters->asked && l->counters->counters.ports[port].wanted &&
+		       l->counters->counters.ports[port].outcome == MAD_ANSWERED;
+	return finding->port == FINDING_WHOLE_NODE || fabric->ports[port].known;
+}
+
+void cmd_counters_end(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters)
+{
+	struct looking looking = {s, counters};
+	struct state_look look = {.now = counters->now, .hold_s = options->hold_s, .looked = looked, .arg = &looking};
+	int error;
+
+	if (options->state && counters->usable && !ctx_stopped(s->ctx)) {
+		error = state_findings(&counters->state, &look, &s->findings);
+		if (error == 0)
+			error = state_save(options->state, s->fabric, counters->now, &counters->state);
+		if (error != 0)
+			session_fail(s, "cannot write '%s': %s", options->state, strerror(-error));
+		report_section(s->report, "state", "state");
+		report_number(s->report, "acknowledged", "findings acknowledged", look.acknowledged);
+		report_number(s->report, "held", "findings of before, not clean for long enough", look.held);
+		report_section_end(s->report);
+	}
+	state_clear(&counters->state);
+	counters_clear(&counters->counters);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * audit_counters: the part of audit that looks at counters, and what it remembers between runs.
+ */
+#ifndef IBQOS_CMD_AUDIT_COUNTERS_H
+#define IBQOS_CMD_AUDIT_COUNTERS_H
+
+#include "cmd.h"
+#include "ibqos/state.h"
+
+struct cmd_counters_options {
+	struct cmd_options *cmd;
+	bool counters;
+	const char *state; /* path; NULL: nothing is remembered */
+	const char *thresholds;
+	struct counter_thresholds suppress;
+	unsigned congestion, hold_s;
+	uint64_t now; /* 0: by the machine's clock */
+};
+
+/* Its input is the struct cmd_counters_options. */
+extern const struct argp cmd_counters_argp;
+void cmd_counters_defaults(struct cmd_counters_options *options, struct cmd_options *cmd);
+
+struct cmd_counters {
+	struct counters counters;
+	struct state state;
+	bool usable; /* the state file is to be written */
+	bool asked;
+	uint64_t now;
+};
+
+/* Reads the state, asks and judges, after all that came before in the audit has its findings. Says what went wrong. */
+void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters);
+/* After all findings are there: since when, acknowledged or not; and writes the state. Frees. */
+void cmd_counters_end(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters);
+
+#endif
