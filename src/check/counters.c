@@ -17,36 +17,36 @@
 #define PC MAD_PORT_COUNTERS
 #define PCX MAD_PORT_COUNTERS_EXT
 #define PESC MAD_PORT_EXT_SPEEDS_COUNTERS
-#define BER(code) COUNTER_BER, FINDING_##code, 0, 0
-#define RATE(code, count, seconds) COUNTER_RATE, FINDING_##code, count, seconds
+#define BER(code) COUNTER_BER, code, 0, 0
+#define RATE(code, count, seconds) COUNTER_RATE, code, count, seconds
 #define CONTEXT COUNTER_CONTEXT, FINDING_CODES, 0, 0
 
 /* clang-format off */
 static const struct counter_row rows[COUNTERS] = {
 	[COUNTER_SYMBOL] = {"SymbolErrorCounter", PC, IB_PC_ERR_SYM_F, 16, IB_PC_EXT_ERR_SYM_F, true,
-		BER(LINK_BER_HIGH), "symbols received with errors, after correction where the link has FEC"},
+		BER(FINDING_LINK_BER_HIGH), "symbols received with errors, after correction where the link has FEC"},
 	[COUNTER_RECOVERY] = {"LinkErrorRecoveryCounter", PC, IB_PC_LINK_RECOVERS_F, 8, IB_PC_EXT_LINK_RECOVERS_F, true,
-		RATE(LINK_RECOVERIES, 10, DAY), "times the link was trained again and came back"},
+		RATE(FINDING_LINK_RECOVERIES, 10, DAY), "times the link was trained again and came back"},
 	[COUNTER_DOWNED] = {"LinkDownedCounter", PC, IB_PC_LINK_DOWNED_F, 8, IB_PC_EXT_LINK_DOWNED_F, true,
-		RATE(LINK_FLAPS, 2, DAY), "times the link went down"},
+		RATE(FINDING_LINK_FLAPS, 2, DAY), "times the link went down"},
 	[COUNTER_RCV_ERRORS] = {"PortRcvErrors", PC, IB_PC_ERR_RCV_F, 16, IB_PC_EXT_ERR_RCV_F, true,
-		BER(LINK_RECEIVE_ERRORS), "packets received with errors, and lost"},
+		BER(FINDING_LINK_RECEIVE_ERRORS), "packets received with errors, and lost"},
 	[COUNTER_RCV_REMOTE] = {"PortRcvRemotePhysicalErrors", PC, IB_PC_ERR_PHYSRCV_F, 16, IB_PC_EXT_ERR_PHYSRCV_F, true,
-		RATE(PORT_REMOTE_ERRORS, 100, DAY), "packets received that another link had broken"},
+		RATE(FINDING_PORT_REMOTE_ERRORS, 100, DAY), "packets received that another link had broken"},
 	[COUNTER_RCV_RELAY] = {"PortRcvSwitchRelayErrors", PC, IB_PC_ERR_SWITCH_REL_F, 16, IB_PC_EXT_ERR_SWITCH_REL_F, true,
 		CONTEXT, "packets that the switch did not pass on: multicast to its own port, mostly"},
 	[COUNTER_XMIT_DISCARDS] = {"PortXmitDiscards", PC, IB_PC_XMT_DISCARDS_F, 16, IB_PC_EXT_XMT_DISCARDS_F, true,
-		RATE(PORT_DISCARDS, 200, UFM), "packets to be sent that were dropped"},
+		RATE(FINDING_PORT_DISCARDS, 200, UFM), "packets to be sent that were dropped"},
 	[COUNTER_XMIT_CONSTRAINT] = {"PortXmitConstraintErrors", PC, IB_PC_ERR_XMTCONSTR_F, 8, IB_PC_EXT_ERR_XMTCONSTR_F, true,
-		RATE(PORT_CONSTRAINT, 200, UFM), "packets of a foreign partition, not sent"},
+		RATE(FINDING_PORT_CONSTRAINT, 200, UFM), "packets of a foreign partition, not sent"},
 	[COUNTER_RCV_CONSTRAINT] = {"PortRcvConstraintErrors", PC, IB_PC_ERR_RCVCONSTR_F, 8, IB_PC_EXT_ERR_RCVCONSTR_F, true,
-		RATE(PORT_CONSTRAINT, 200, UFM), "packets of a foreign partition, dropped"},
+		RATE(FINDING_PORT_CONSTRAINT, 200, UFM), "packets of a foreign partition, dropped"},
 	[COUNTER_INTEGRITY] = {"LocalLinkIntegrityErrors", PC, IB_PC_ERR_LOCALINTEG_F, 4, IB_PC_EXT_ERR_LOCALINTEG_F, true,
-		BER(LINK_RECEIVE_ERRORS), "times that packets with errors came thick"},
+		BER(FINDING_LINK_RECEIVE_ERRORS), "times that packets with errors came thick"},
 	[COUNTER_OVERRUN] = {"ExcessiveBufferOverrunErrors", PC, IB_PC_ERR_EXCESS_OVR_F, 4, IB_PC_EXT_ERR_EXCESS_OVR_F, true,
-		RATE(PORT_OVERRUN, 100, UFM), "times that buffers ran over for long"},
+		RATE(FINDING_PORT_OVERRUN, 100, UFM), "times that buffers ran over for long"},
 	[COUNTER_VL15] = {"VL15Dropped", PC, IB_PC_VL15_DROPPED_F, 16, IB_PC_EXT_VL15_DROPPED_F, true,
-		RATE(PORT_VL15_DROPPED, 50, UFM), "management packets dropped"},
+		RATE(FINDING_PORT_VL15_DROPPED, 50, UFM), "management packets dropped"},
 	[COUNTER_QP1] = {"QP1Dropped", PC, IB_PC_QP1_DROP_F, 16, IB_PC_EXT_QP1_DROP_F, true,
 		CONTEXT, "packets to the port's general services dropped"},
 	[COUNTER_XMIT_WAIT] = {"PortXmitWait", PC, IB_PC_XMT_WAIT_F, 32, IB_PC_EXT_XMT_WAIT_F, true,
@@ -60,13 +60,13 @@ static const struct counter_row rows[COUNTERS] = {
 	[COUNTER_RCV_PKTS] = {"PortRcvPkts", PC, IB_PC_RCV_PKTS_F, 32, IB_PC_EXT_RCV_PKTS_F, false,
 		CONTEXT, "packets received"},
 	[COUNTER_SYNC_HEADER] = {"SyncHeaderErrorCounter", PESC, IB_PESC_SYNC_HDR_ERR_CTR_F, 16, 0, false,
-		BER(LINK_BER_HIGH), "blocks whose header was broken"},
+		BER(FINDING_LINK_BER_HIGH), "blocks whose header was broken"},
 	[COUNTER_UNKNOWN_BLOCK] = {"UnknownBlockCounter", PESC, IB_PESC_UNK_BLOCK_CTR_F, 16, 0, false,
-		BER(LINK_BER_HIGH), "blocks of no type that there is"},
+		BER(FINDING_LINK_BER_HIGH), "blocks of no type that there is"},
 	[COUNTER_FEC_CORRECTED] = {"PortFECCorrectableBlockCtr", PESC, IB_PESC_PORT_FEC_CORR_BLOCK_CTR_F, 32, 0, false,
 		CONTEXT, "blocks that FEC mended"},
 	[COUNTER_FEC_UNCORRECTED] = {"PortFECUncorrectableBlockCtr", PESC, IB_PESC_PORT_FEC_UNCORR_BLOCK_CTR_F, 32, 0, false,
-		BER(LINK_FEC_UNCORRECTED), "blocks that FEC could not mend"},
+		BER(FINDING_LINK_FEC_UNCORRECTED), "blocks that FEC could not mend"},
 };
 /* clang-format on */
 

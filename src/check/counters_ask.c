@@ -32,10 +32,31 @@ struct asking {
 	uint16_t *wants; /* of each port: bits of items */
 	bool *ext_errors; /* of each port that is an agent */
 	unsigned round;	  /* bits of items that are asked now */
+	struct speeds {
+		bool wanted, ended; /* of a port: it is one of those that may have PortExtendedSpeedsCounters; asked */
+		struct mad_answer how;
+	} *speeds;
+	struct model *models;
+	size_t model_count, model_room;
+};
+
+/*
+ * Nothing says whether a device has PortExtendedSpeedsCounters (IBA 16.1.4.20), and some leave a question for what they do not
+ * have unanswered. So a few devices of each kind are asked first, and the others if one of them has it.
+ */
+#define PROBES 3
+struct model {
+	uint32_t vendor;
+	uint16_t device;
+	uint8_t type;
+	uint8_t probes;	    /* devices asked */
+	uint32_t last_node; /* the last of them */
+	bool has;
 };
 
 #define ROUND_CLASS ITEM(COUNTERS_CLASS_PORT_INFO)
-#define ROUND_COUNTERS (ITEM(COUNTERS_PORT) | ITEM(COUNTERS_EXT) | ITEM(COUNTERS_SPEEDS))
+#define ROUND_COUNTERS (ITEM(COUNTERS_PORT) | ITEM(COUNTERS_EXT))
+#define ROUND_SPEEDS ITEM(COUNTERS_SPEEDS)
 #define ROUND_DETAILS (ITEM(COUNTERS_SAMPLES) | ITEM(COUNTERS_RCV_DETAILS) | ITEM(COUNTERS_XMIT_DETAILS))
 
 static const struct {
@@ -46,7 +67,7 @@ static const struct {
 	[COUNTERS_CLASS_PORT_INFO] = {"ClassPortInfo", MAD_PERF_CLASS_PORT_INFO, true},
 	[COUNTERS_PORT] = {"PortCounters", MAD_PORT_COUNTERS, true},
 	[COUNTERS_EXT] = {"PortCountersExtended", MAD_PORT_COUNTERS_EXT, true},
-	[COUNTERS_SPEEDS] = {"PortExtendedSpeedsCounters", MAD_PORT_EXT_SPEEDS_COUNTERS, true},
+	[COUNTERS_SPEEDS] = {"PortExtendedSpeedsCounters", MAD_PORT_EXT_SPEEDS_COUNTERS, false},
 	[COUNTERS_SAMPLES] = {"PortSamplesControl", MAD_PORT_SAMPLES_CONTROL, false},
 	[COUNTERS_RCV_DETAILS] = {"PortRcvErrorDetails", MAD_PORT_RCV_ERROR_DETAILS, false},
 	[COUNTERS_XMIT_DETAILS] = {"PortXmitDiscardDetails", MAD_PORT_XMIT_DISCARD_DETAILS, false},
@@ -136,6 +157,8 @@ static void take(void *arg, const struct source_query *query, const struct mad_a
 	struct counter_reading *reading = &a->counters->ports[query->port];
 
 	a->counters->coverage[item].ended[answer->outcome]++;
+	if (item == COUNTERS_SPEEDS)
+		a->speeds[query->port] = (struct speeds){true, true, {.outcome = answer->outcome, .status = answer->status}};
 	if (answer->outcome == MAD_ANSWERED && item == COUNTERS_CLASS_PORT_INFO)
 		take_class(a, query->agent, answer->data);
 	else if (answer->outcome == MAD_ANSWERED)
@@ -200,8 +223,68 @@ static void choose(struct asking *a, const struct scope *scope)
 			a->agents[a->agent_count++] = agent;
 		a->wants[agent] |= ITEM(COUNTERS_CLASS_PORT_INFO);
 		a->wants[i] |= ITEM(COUNTERS_PORT);
-		if (has_blocks(fabric, i))
+		a->speeds[i].wanted = has_blocks(fabric, i);
+	}
+}
+
+static struct model *model_of(struct asking *a, uint32_t port)
+{
+	const struct fabric_node *n = fabric_port_node(a->fabric, port);
+	struct model *grown;
+	size_t i = 0;
+
+	while (i < a->model_count && (a->models[i].vendor != n->vendor || a->models[i].device != n->device ||
+				      a->models[i].type != (uint8_t)n->type))
+		i++;
+	if (i < a->model_count)
+		return &a->models[i];
+	grown = array_grow(a->models, &a->model_room, i + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	a->models = grown;
+	grown[i] = (struct model){
+		.vendor = n->vendor, .device = n->device, .type = (uint8_t)n->type, .last_node = FABRIC_NONE};
+	a->model_count++;
+	return &grown[i];
+}
+
+/* The first port of the first devices of each kind. */
+static int want_probes(struct asking *a)
+{
+	for (uint32_t i = 0; i < a->fabric->port_count; i++) {
+		struct model *m = a->speeds[i].wanted ? model_of(a, i) : NULL;
+
+		if (a->speeds[i].wanted && !m)
+			return -ENOMEM;
+		if (!m || m->probes == PROBES || m->last_node == a->fabric->ports[i].node)
+			continue;
+		m->probes++;
+		m->last_node = a->fabric->ports[i].node;
+		a->wants[i] |= ITEM(COUNTERS_SPEEDS);
+	}
+	return 0;
+}
+
+/* The others of kinds of which one has it, be it that it was busy. */
+static void want_speeds(struct asking *a)
+{
+	for (uint32_t i = 0; i < a->fabric->port_count; i++)
+		if (a->speeds[i].ended && (a->speeds[i].how.outcome == MAD_ANSWERED ||
+					   (a->speeds[i].how.outcome == MAD_STATUS && !unsupported(&a->speeds[i].how))))
+			model_of(a, i)->has = true;
+	for (uint32_t i = 0; i < a->fabric->port_count; i++)
+		if (a->speeds[i].wanted && !a->speeds[i].ended && model_of(a, i)->has)
 			a->wants[i] |= ITEM(COUNTERS_SPEEDS);
+}
+
+/* One that is silent, of a kind that has it, is not known. */
+static void judge_speeds(struct asking *a)
+{
+	for (uint32_t i = 0; i < a->fabric->port_count; i++) {
+		const struct mad_answer *how = &a->speeds[i].how;
+
+		if (a->speeds[i].ended && how->outcome != MAD_ANSWERED && !unsupported(how) && model_of(a, i)->has)
+			fail(&a->counters->ports[i], how);
 	}
 }
 
@@ -256,11 +339,20 @@ int counters_ask(struct source *source, const struct fabric *fabric, const struc
 	a.at = calloc(room, sizeof(*a.at));
 	a.wants = calloc(room, sizeof(*a.wants));
 	a.ext_errors = calloc(room, sizeof(*a.ext_errors));
-	if (!counters->ports || !a.agents || !a.at || !a.wants || !a.ext_errors)
+	a.speeds = calloc(room, sizeof(*a.speeds));
+	if (!counters->ports || !a.agents || !a.at || !a.wants || !a.ext_errors || !a.speeds)
 		goto out;
 	choose(&a, scope);
 	error = ask(&a, source, ROUND_CLASS, 0);
 	error = ask(&a, source, ROUND_COUNTERS, error);
+	if (want_probes(&a) != 0) {
+		error = -ENOMEM;
+		goto out;
+	}
+	error = ask(&a, source, ROUND_SPEEDS, error);
+	want_speeds(&a);
+	error = ask(&a, source, ROUND_SPEEDS, error);
+	judge_speeds(&a);
 	want_details(&a);
 	error = ask(&a, source, ROUND_DETAILS, error);
 	spread_ticks(&a);
@@ -271,6 +363,8 @@ out:
 	free(a.at);
 	free(a.wants);
 	free(a.ext_errors);
+	free(a.speeds);
+	free(a.models);
 	return error;
 }
 

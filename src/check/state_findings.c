@@ -169,28 +169,33 @@ static void tell_expired(const struct state_ack *ack, size_t at, struct finding_
 	finding_set(&f->got, "ticket %s, until %s", ack->ticket, until);
 }
 
+static bool covers_finding(const struct state_ack *ack, const struct finding *f)
+{
+	return covers(ack, f->code, f->guid, f->port) || (f->peer_guid && covers(ack, f->code, f->peer_guid, f->peer_port));
+}
+
 static void apply_acks(struct state *state, struct state_look *look, struct finding_list *findings)
 {
 	size_t count = findings->count;
 
 	for (size_t i = 0; i < count && !findings->lost; i++) {
-		for (size_t k = 0; k < state->ack_count; k++) {
-			const struct state_ack *ack = &state->acks[k];
-			struct finding *f = &findings->items[i];
-			char until[STATE_TIME];
+		struct finding *f = &findings->items[i];
+		const struct state_ack *best = NULL; /* of those that cover it the one that lasts longest */
+		char until[STATE_TIME];
 
-			if (!is_kept(f) || !(covers(ack, f->code, f->guid, f->port) ||
-					     (f->peer_guid && covers(ack, f->code, f->peer_guid, f->peer_port))))
-				continue;
-			if (ack->until <= look->now) {
-				tell_expired(ack, i, findings);
-				continue;
-			}
-			state_time_text(ack->until, until);
-			f->severity = FINDING_NOTE;
-			finding_append(&f->detail, "acknowledged until %s, ticket %s", until, ack->ticket);
-			look->acknowledged++;
+		for (size_t k = 0; k < state->ack_count && is_kept(f); k++)
+			if (covers_finding(&state->acks[k], f) && (!best || state->acks[k].until > best->until))
+				best = &state->acks[k];
+		if (!best)
+			continue;
+		if (best->until <= look->now) {
+			tell_expired(best, i, findings);
+			continue;
 		}
+		state_time_text(best->until, until);
+		f->severity = FINDING_NOTE;
+		finding_append(&f->detail, "acknowledged until %s, ticket %s", until, best->ticket);
+		look->acknowledged++;
 	}
 }
 

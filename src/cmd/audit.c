@@ -57,7 +57,8 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 	(void)arg;
 	if (key != ARGP_KEY_INIT)
 		return ARGP_ERR_UNKNOWN;
-	cmd_hand_down(state, state->input);
+	for (unsigned i = 0; cmd_scope_children[i].argp; i++)
+		state->child_inputs[i] = state->input;
 	return 0;
 }
 

@@ -281,7 +281,7 @@ static bool is_answer(struct state *st, const struct request *r, uint8_t *umad)
 {
 	uint8_t *mad = umad_get_mad(umad);
 
-	if (!((ib_user_mad_t *)umad)->status)
+	if (!((ib_user_mad_t *)umad)->status && !r->stands_in)
 		return mad[3] & 0x80;
 	if (!st->rules || !r->place.node || r->method != IB_MAD_METHOD_GET || !rules_make(st->rules, r))
 		return false;

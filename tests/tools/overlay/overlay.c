@@ -228,6 +228,8 @@ static struct verdict decide(struct request *r)
 	return v;
 }
 
+#define CLASS_PORT_INFO 0x0001 /* which any device answers */
+
 /* What leaves in place of a request, if not the request itself. */
 static void *substitute(struct request *r, int fd, int agent, void *umad, uint8_t *other)
 {
@@ -236,6 +238,14 @@ static void *substitute(struct request *r, int fd, int agent, void *umad, uint8_
 	if (r->decided || v.as_get) {
 		memcpy(other, umad, umad_size() + (size_t)r->length);
 		((uint8_t *)umad_get_mad(other))[3] = IB_MAD_METHOD_GET;
+		return other;
+	}
+	/* The simulator hands a question of what it does not know to a program attached there, and OpenSM dies of it. */
+	if (st.rules && r->place.node && class_of(r->class) == CLASS_PMA && r->method == IB_MAD_METHOD_GET &&
+	    rules_make(st.rules, r)) {
+		memcpy(other, umad, umad_size() + (size_t)r->length);
+		mad_set_field(umad_get_mad(other), 0, IB_MAD_ATTRID_F, CLASS_PORT_INFO);
+		r->stands_in = true;
 		return other;
 	}
 	if (!for_all_ports(r))

@@ -87,6 +87,7 @@ struct request {
 	int timeout_ms, retries;
 	bool asked;   /* a Set whose fate was drawn when it left */
 	bool decided; /* a Set that a rule loses or refuses: it left as a Get, the device keeps what it had */
+	bool stands_in; /* ClassPortInfo was asked in its place: the answer is to be made */
 	enum fate fate;
 	uint16_t status;
 	struct place place; /* node NULL: not known */
