@@ -310,14 +310,14 @@ def test_acknowledged(fab, look):
     assert "no node is called" in ack("counter-saturated", "leaf-99[2]", "2023-11-15").ok(3).stderr
     assert "no finding has the code" in ack("counter-full", "leaf-01[2]", "2023-11-15").ok(3).stderr
     assert "is in the past" in ack("counter-saturated", "leaf-01[2]", "2023-11-13").ok(3).stderr
-    ack("counter-saturated", "leaf-01[2]", "2023-11-15").ok(0)  # until 2023-11-16T00:00Z, T0 + 93,600 s
+    ack("counter-saturated", "leaf-01[2]", "2023-11-15").ok(0)  # until 2023-11-16T00:00Z, T0 + 92,800 s
     r = look(T0 + 300, DATA, bad).ok(0)
     f, = r.json["findings"]
     assert (f["severity"], r.json["state"]["acknowledged"]) == ("note", 1) and "ticket OPS 7" in f["detail"]
-    look(T0 + 93_599, DATA, bad).ok(0)
-    r = look(T0 + 93_600, DATA, bad).ok(1)
+    look(T0 + 92_799, DATA, bad).ok(0)
+    r = look(T0 + 92_800, DATA, bad).ok(1)
     assert found(r) == [("counter-saturated", *LEAF, "SymbolErrorCounter"), ("ack-expired", *LEAF, "counter-saturated")]
-    ack("counter-saturated", "gpu-002 mlx5_0", "1700200000", "--now", str(T0 + 93_600)).ok(0)  # a node, by its other end
+    ack("counter-saturated", "gpu-002 mlx5_0", "1700200000", "--now", str(T0 + 92_800)).ok(0)  # a node, by its other end
     look(T0 + 93_700, DATA, bad).ok(0)
 
 
@@ -333,13 +333,12 @@ def test_error_thresholds(fab, look):
         (4, "no counter has this name"), (5, "no whole number behind the '='"), (7, "no '=' in it")]
     over = [(x["node"], x["what"], x["wanted"], x["got"]) for x in r.json["findings"] if x["code"] == "counter-over-threshold"]
     assert sorted(over) == [(HOST[0], "PortXmitDiscards", "at most 100", "101"), (LEAF[0], "SymbolErrorCounter", "at most 10", "11")]
-    # ibqueryerrors with the same file names the same two, and what the file does not have, which is 0 to it
+    # of the adapter ibqueryerrors says the same; of switches it asks all ports together
     with open(path, "w", encoding="ascii") as file:  # it dies of a line without '='
         file.write("# ours\nSymbolErrorCounter=10\nPortXmitDiscards=0x64\n")
     fab.rules(*LACKS, *rules)
     said = fab.tool("ibqueryerrors", "--threshold-file", path).ok(0, 1).stdout
-    assert "[SymbolErrorCounter == 11]" in said and "[PortXmitDiscards == 101]" in said
-    assert "[SymbolErrorCounter == 10]" not in said and "[PortXmitDiscards == 100]" not in said
+    assert re.findall(r"\[(\w+ == \d+)\]", said) == ["PortXmitDiscards == 101"]
     r = look(T0 + 60, *rules, args=(*args, "--hold", "0", "--suppress", "SymbolErrorCounter,PortXmitDiscards"))
     assert "counter-over-threshold" not in [c for c, *_ in found(r)]
 
