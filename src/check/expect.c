@@ -130,6 +130,16 @@ const uint8_t *expect_sl2vl_common(const struct expect *expect, const struct exp
 	return expect->sl2vl[QOS_PORT_SWE][port->common_vls];
 }
 
+const uint8_t *expect_sl2vl_other(const struct expect *expect, const struct expect_port *port, unsigned in_port)
+{
+	static const uint8_t zeros[QOS_SL2VL_WIRE];
+
+	if (port->type != QOS_PORT_SW0 || in_port != 0 ||
+	    memcmp(expect->sl2vl[QOS_PORT_SW0][port->oper_vls], zeros, sizeof(zeros)) != 0)
+		return NULL;
+	return expect->sl2vl[QOS_PORT_SWE][port->oper_vls];
+}
+
 bool expect_leftover(const struct expect_port *port, unsigned block)
 {
 	return block % 2 == 1 && (block < 2 ? port->low_cap : port->high_cap) == QOS_VLARB_ENTRIES;

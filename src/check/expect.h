@@ -61,6 +61,13 @@ const uint8_t *expect_sl2vl(const struct expect *expect, const struct expect_por
 const uint8_t *expect_sl2vl_common(const struct expect *expect, const struct expect_port *port, unsigned in_port);
 
 /*
+ * What in-port 0 of an enhanced port 0 holds after every second sweep where port 0 has a map of its own that is all zeros once
+ * masked: qos_extports_setup() sends the map of the other ports and marks its copy by zeroing it, so that to
+ * qos_endport_setup() the zeros are there already (sl2vl_update_table()). NULL where that is no case.
+ */
+const uint8_t *expect_sl2vl_other(const struct expect *expect, const struct expect_port *port, unsigned in_port);
+
+/*
  * A VLArb block, 0..3 (low 0, low 1, high 0, high 1); returns how many entries count, 0: not programmed.
  * A table of exactly 64 entries is a case of its own: OpenSM sends its second block with no entry
  * (vlarb_update()), so whatever stands there stays in force. expect_leftover() says so; all 32 entries

@@ -384,10 +384,18 @@ static int add_leaves(struct making *m, unsigned *skipped)
 
 static int add_all(struct making *m, unsigned *skipped)
 {
+	struct sm_probe_options sample = *m->options;
 	int error;
 
-	if (m->options->all_leaves)
-		return add_leaves(m, skipped);
+	if (m->options->all_leaves) {
+		error = add_leaves(m, skipped);
+		if (error || m->count > 0)
+			return error;
+		/* hosts on one switch, or back to back: there are no two leaves to ask between */
+		*skipped = 0;
+		sample.all_leaves = false;
+		m->options = &sample;
+	}
 	error = add_spread(m);
 	for (size_t i = 0; error == 0 && i < m->rule_count; i++)
 		if (m->rules[i].pkey != 0 || m->rules[i].sources || m->rules[i].destinations || m->from_count == 0)

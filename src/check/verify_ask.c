@@ -91,10 +91,14 @@ struct port_diff *verify_diff_of(struct verify *v, struct port_state *state)
 
 static bool is_right_sl2vl(const struct verify *v, const struct port_state *state, unsigned in_port, const uint8_t *data)
 {
-	const uint8_t *common = expect_sl2vl_common(&v->expect, &state->expect, in_port);
+	const uint8_t *good[] = {expect_sl2vl(&v->expect, &state->expect, in_port),
+				 expect_sl2vl_common(&v->expect, &state->expect, in_port),
+				 expect_sl2vl_other(&v->expect, &state->expect, in_port)};
 
-	return memcmp(data, expect_sl2vl(&v->expect, &state->expect, in_port), QOS_SL2VL_WIRE) == 0 ||
-	       (common && memcmp(data, common, QOS_SL2VL_WIRE) == 0);
+	for (unsigned i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		if (good[i] && memcmp(data, good[i], QOS_SL2VL_WIRE) == 0)
+			return true;
+	return false;
 }
 
 static void compare_sl2vl(struct verify *v, struct port_state *state, unsigned in_port, const uint8_t *data)

@@ -245,6 +245,9 @@ static int read_with(struct collect *c, const char *path,
 
 static int take_script(struct collect *c, const char *path, const char *text, size_t size)
 {
+	/* a program, a compressed file, UTF-16: that no setting is found in it says nothing */
+	if (memchr(text, '\0', size))
+		return -ENOEXEC;
 	return job_scan(c->env, path, text, size, c->findings);
 }
 

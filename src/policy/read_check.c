@@ -148,6 +148,24 @@ static void check_shares(struct policy_reader *in, bool whole)
 	finding_set(&f->got, "%.10g %%", sum);
 }
 
+/*
+ * A VL each, at the first class for which there is none: no link runs more than 15, and none is to run more than `vls`.
+ * Exact tables may put several classes on one.
+ */
+static void check_vls(struct policy_reader *in)
+{
+	const struct policy *policy = in->policy;
+	unsigned most = policy->vls ? policy->vls : QOS_DATA_VLS;
+	struct finding *f;
+
+	if (policy->tables.given || policy->class_count <= most)
+		return;
+	f = read_finding(in, FINDING_POLICY_CLASSES_VLS, policy->classes[most].mark);
+	finding_set(&f->what, "class '%s'", policy->classes[most].name ? policy->classes[most].name : "?");
+	finding_set(&f->wanted, "%u classes at most, one a VL%s", most, policy->vls ? " of 'vls'" : "");
+	finding_set(&f->got, "%zu", policy->class_count);
+}
+
 static void check_default(struct policy_reader *in, bool whole, struct policy_mark classes_mark)
 {
 	struct policy *policy = in->policy;
@@ -180,5 +198,6 @@ void read_check(struct policy_reader *in, bool whole, struct policy_mark classes
 	check_unique(in, &unique_name);
 	each_tc(in, check_ecn);
 	check_shares(in, whole);
+	check_vls(in);
 	check_default(in, whole, classes_mark);
 }

@@ -340,6 +340,11 @@ def test_scripts(ibqos, tmp_path):
     r = ibqos("job", "check", script, *args).ok(1)
     assert {f["code"] for f in r.json["findings"]} == {"job-script-several", "job-sl-other"}
     assert "cannot read" in ibqos("job", "check", tmp_path / "none", *args).ok(3).stderr
+    # neither are what is no text scripts that set nothing
+    for content in (b"\x7fELF\x02\x01\x01\x00\n", "export NCCL_IB_SL=1\n".encode("utf-16")):
+        (tmp_path / "binary").write_bytes(content)
+        r = ibqos("job", "check", tmp_path / "binary", *args).ok(3)
+        assert "cannot read" in r.stderr and "job-sl-unset" not in r.stdout
 
 
 def test_conf_file_of_a_script(ibqos, root, tmp_path):

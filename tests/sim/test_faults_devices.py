@@ -189,6 +189,20 @@ def test_optimized_sl2vl_folds_port_0_by_the_most_common(up):
     assert [(x["code"], x["node"], x["port"], x["what"]) for x in found] == [("sl2vl-differs", "leaf-01", 0, "SL2VL, in-port 1")]
 
 
+def test_map_of_zeros_at_port_0_takes_turns(up):
+    """OpenSM sends an enhanced port 0 the map of the other ports, and its own one sweep later: neither differs."""
+    f, sm = up(leaves=1, spines=1, hosts_per_leaf=2, uplinks=1, options={
+        "qos": "TRUE", "qos_sl2vl": "1,1,2,3,0,0,0,0,0,0,0,0,0,0,0,0", "qos_sw0_sl2vl": ",".join(16 * ["0"])})
+    lid, seen = lid_of(f, "leaf-01"), set()
+    for _ in range(4):
+        sm.hup()
+        text = f.tool("smpquery", "sl2vl", lid, "0").ok().stdout
+        seen.add(re.search(r"in +0, out +0: (.*)", text)[1].replace(" ", ""))
+        v = f.ibqos("verify", "--opensm-conf", sm.config, "--format", "json").ok(0, 1).json
+        assert v["ports"]["differ"] == 0 < v["ports"]["looked_at"]
+    assert seen == {"|" + "0|" * 16, "|1|1|2|3|" + "0|" * 12}
+
+
 def test_switch_that_only_readers_see_as_optimized(up):
     """OpenSM does not see the bit, and programs each pair of ports: the tables are the same."""
     f, sm = up(options=OPTIMIZED, **SMALL)

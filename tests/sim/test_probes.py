@@ -124,3 +124,13 @@ def test_probes_begin_in_the_scope(trained):
     assert {x["node"] for x in policy.codes(r)["sa-sl-differs"]} == {"gpu-004 mlx5_0"}
     r = verify(f, path, "--hosts", "gpu-004", "--all-leaves").ok(2)
     assert {x["node"] for x in policy.codes(r)["sa-sl-differs"]} == {"gpu-004 mlx5_0"}
+
+
+def test_all_leaves_where_there_is_one(up):
+    """No two leaves to ask between: the paths that verify asks for anyhow, not none."""
+    f, sm = up(net=netgen.fat_tree(leaves=1, spines=1, hosts_per_leaf=3, uplinks=1, storage=0))
+    path = policy.write(f, sm, [policy.TRAINING, policy.OTHER])
+    f.ibqos("apply", path, "--state-dir", f.path("state")).ok()
+    plain, every = (verify(f, path, *more).ok(0) for more in ([], ["--all-leaves"]))
+    assert coverage(every)["PathRecord"] == coverage(plain)["PathRecord"]
+    assert coverage(every)["PathRecord"]["asked"] > 0

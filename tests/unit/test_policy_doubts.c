@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ static void expect(const char *text, const char *wanted)
 	static const enum finding_code codes[] = {FINDING_POLICY_SHARE_FRACTION, FINDING_POLICY_NO_WAY_IN,
 						  FINDING_POLICY_AR_UNKNOWN, FINDING_POLICY_STORAGE_SHARED,
 						  FINDING_POLICY_PARTITION_DROPPED, FINDING_OPENSM_HIGH_UNLIMITED,
+						  FINDING_POLICY_CLASSES_VLS,
 						  FINDING_OPENSM_SW0_DIFFERS};
 	struct finding_list findings = {0};
 	struct policy *policy;
@@ -40,6 +42,33 @@ static void expect(const char *text, const char *wanted)
 		fail_msg("policy:\n%s\nfindings: %s\n  wanted: %s", text, got, wanted);
 	policy_free(policy);
 	finding_list_clear(&findings);
+}
+
+/* No link runs more than 15 data VLs (IBA 7.6.2), and what `vls` says is all there is to be had. */
+static void test_more_classes_than_vls(void **state)
+{
+	char text[2048] = HEAD;
+	size_t used = strlen(text);
+
+	(void)state;
+	for (unsigned i = 0; i < 15; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "  - {name: c%u, sl: %u, share: 5, nccl_ib_tc: %u}\n",
+					 i, i + 1, 4 * i);
+	strcpy(text + used - 2, ", default: true}\n");
+	expect(text, "policy-ar-unknown 3:20");
+	strcat(text, "  - {name: last, sl: 0, share: 5}\n");
+	expect(text, "policy-classes-vls 18:12");
+
+	expect(HEAD "  - {name: a, sl: 0, share: 50, default: true}\n  - {name: b, sl: 1, share: 50, match: [{pkey: 1}]}\nvls: 2\n", "");
+	expect(HEAD "  - {name: a, sl: 0, share: 50, default: true}\n  - {name: b, sl: 1, share: 50, match: [{pkey: 1}]}\nvls: 1\n",
+	       "policy-classes-vls 4:12");
+	expect("vls: 2\n" HEAD "  - {name: a, sl: 0, share: 50, default: true}\n"
+	       "  - {name: b, sl: 1, share: 30, match: [{pkey: 1}]}\n  - {name: c, sl: 2, share: 20, match: [{pkey: 2}]}\n",
+	       "policy-classes-vls 6:12");
+	/* exact tables may put several on one */
+	expect("vls: 1\n" HEAD "  - {name: a, sl: 0, share: 50, default: true}\n"
+	       "  - {name: b, sl: 1, share: 50, match: [{pkey: 1}]}\n"
+	       "tables: {ca: {sl2vl: '0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0', vlarb_high: '0:0', vlarb_low: '0:64', high_limit: 0}}\n", "");
 }
 
 static void test_fractions(void **state)
@@ -259,6 +288,7 @@ static void test_tabs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_more_classes_than_vls),
 		cmocka_unit_test(test_fractions),
 		cmocka_unit_test(test_fraction_text),
 		cmocka_unit_test(test_ways_in),

@@ -109,6 +109,30 @@ static void test_enhanced_port_0_has_two_maps(void **state)
 	rig_free(&rig);
 }
 
+/* A map of port 0 that is all zeros once masked takes turns with that of the other ports (osm_qos.c: sl2vl_update_table()). */
+static void test_port_0_of_zeros(void **state)
+{
+	struct expect_port port;
+	struct expect expect;
+	struct rig rig;
+
+	(void)state;
+	rig_make(&rig, NULL);
+	memset(rig.config.of[QOS_PORT_SWE].sl2vl.vl, 2, QOS_SLS);
+	memset(rig.config.of[QOS_PORT_SW0].sl2vl.vl, 0, QOS_SLS);
+	port = expect_at(&rig, &expect, RIG_LEAF, 0, EXPECT_PROGRAMMED);
+	assert_ptr_equal(expect_sl2vl_other(&expect, &port, 0), expect_sl2vl(&expect, &port, 1));
+	assert_null(expect_sl2vl_other(&expect, &port, 1));
+	/* one SL elsewhere, and both are sent */
+	rig.config.of[QOS_PORT_SW0].sl2vl.vl[15] = 1;
+	port = expect_at(&rig, &expect, RIG_LEAF, 0, EXPECT_PROGRAMMED);
+	assert_null(expect_sl2vl_other(&expect, &port, 0));
+	memset(rig.config.of[QOS_PORT_SWE].sl2vl.vl, 0, QOS_SLS);
+	port = expect_at(&rig, &expect, RIG_LEAF, 1, EXPECT_PROGRAMMED);
+	assert_null(expect_sl2vl_other(&expect, &port, 0));
+	rig_free(&rig);
+}
+
 /* SwitchInfo byte 11 bit 0: one Set for all tables, masked by what most ports run (osm_qos.c: op_vl_arr). */
 static void test_port_0_of_tables_set_at_once(void **state)
 {
@@ -287,6 +311,7 @@ int main(void)
 		cmocka_unit_test(test_sl2vl_folds_by_oper_vls),
 		cmocka_unit_test(test_each_kind_of_port_has_its_own_tables),
 		cmocka_unit_test(test_enhanced_port_0_has_two_maps),
+		cmocka_unit_test(test_port_0_of_zeros),
 		cmocka_unit_test(test_port_0_of_tables_set_at_once),
 		cmocka_unit_test(test_ports_that_are_left_alone),
 		cmocka_unit_test(test_init_and_armed_are_programmed),
