@@ -40,6 +40,11 @@ static void take_faults(struct transaction *t, struct finding_list *found)
 
 		bool wanted = f->severity == FINDING_CRITICAL;
 
+		/* these tables are the policy's own, exact ones: the plan has said what they starve */
+		if (f->code == FINDING_OPENSM_VL_STARVED && role == PREFLIGHT_CONF) {
+			f->severity = FINDING_WARNING;
+			wanted = false;
+		}
 		/* what OpenSM has read already, the reload makes no worse */
 		if (wanted && role > PREFLIGHT_RULES && role < PREFLIGHT_FILES && p->files[role].pending == PREFLIGHT_NO)
 			f->severity = FINDING_WARNING;

@@ -102,7 +102,7 @@ def test_audit(small):
     r = f.ibqos("audit", "--hosts", "gpu-001", "--format", "json").ok(0)
     assert r.json["links"] == {"looked_at": 1, "slow": 0, "below_enabled": 0, "below_can": 0, "unknown": 0} and r.json["scope"]["nodes"] == 1
     r = f.ibqos("audit", "--hosts", "gpu-003", "--format", "json").ok(2)
-    assert r.json["links"] == {"looked_at": 1, "slow": 1, "unknown": 0}
+    assert r.json["links"] == {"looked_at": 1, "slow": 1, "below_enabled": 1, "below_can": 1, "unknown": 0}
     f.ibqos("audit", "--hosts", "nobody").ok(3)
     f.ibqos("audit", "--switch", "spine-01").ok(0)
 
