@@ -306,8 +306,7 @@ static void take_up_unfinished(struct transaction *t, const struct history *h)
 	struct finding *f;
 	char *made = NULL;
 
-	if (strcmp(h->conf_path, t->conf.path) == 0 && strcmp(h->rules_path, t->rules.path) == 0 &&
-	    history_find_conf(h, &conf, &made) && history_find_rules(h, &rules)) {
+	if (file_same(h->rules_path, t->rules.path) == 1 && history_find_conf(h, &conf, &made) && history_find_rules(h, &rules)) {
 		t->conf.old = h->conf_old;
 		t->rules.old = h->rules_old;
 		t->unfinished = true;
@@ -316,8 +315,32 @@ static void take_up_unfinished(struct transaction *t, const struct history *h)
 			    which(&conf, &h->conf_old, &h->conf_new), which(&rules, &h->rules_old, &h->rules_new),
 			    h->last ? h->last : "nothing");
 		finding_set(&f->detail, "the files from before it count as the old ones now");
+	} else {
+		f = finding_at(finding_add(t->findings, FINDING_APPLY_UNFINISHED), h->folder, 0, 0);
+		finding_set(&f->got, "the files in place are not its own any more; its journal ends with: %s",
+			    h->last ? h->last : "nothing");
+		finding_set(&f->detail, "those in place count as the old ones now");
 	}
 	free(made);
+}
+
+/* An apply of this config before this one; false, with a finding: it was cut short, and what it did cannot be read. */
+static bool look_back(struct transaction *t, struct history *h)
+{
+	int error = history_newest(t->ctx, t->conf.path, h);
+	struct finding *f;
+
+	if (!h->folder || h->state != HISTORY_CUT_SHORT)
+		return true;
+	if (error == 0) {
+		take_up_unfinished(t, h);
+		return true;
+	}
+	f = finding_at(finding_add(t->findings, FINDING_APPLY_HISTORY_BROKEN), h->folder, 0, 0);
+	finding_set(&f->got, "%s", strerror(-error));
+	finding_set(&f->detail, "an apply was cut short, and which files were there before it is not known: put the right ones in "
+				"place, and move this folder elsewhere");
+	return false;
 }
 
 /* Once its own journal holds that it writes, the one before is no longer what a rollback would undo. */
@@ -363,10 +386,10 @@ static int carry_out(struct transaction *t, const struct policy *policy, const s
 		close_unfinished(t, unfinished);
 		if (install(t) == 0)
 			change(t, plan);
-		if (t->result->confirm_id && t->result->outcome != APPLY_APPLIED && t->result->outcome != APPLY_LAGGING &&
-		    t->result->outcome != APPLY_NOT_ROLLED_BACK)
-			forget_confirm(t);
 	}
+	if (t->result->confirm_id && t->result->outcome != APPLY_APPLIED && t->result->outcome != APPLY_LAGGING &&
+	    t->result->outcome != APPLY_NOT_ROLLED_BACK)
+		forget_confirm(t);
 	steps_clear(&t->steps);
 	return error;
 }
@@ -399,9 +422,7 @@ int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric 
 	} else if (error == 0 && options->wait_only) {
 		error = wait_only(&t, &plan->config);
 	} else if (error == 0 && lock_files(&t)) {
-		if (history_unfinished(ctx, &unfinished) == 0)
-			take_up_unfinished(&t, &unfinished);
-		if (none_waits(&t) && preflight(&t))
+		if (look_back(&t, &unfinished) && none_waits(&t) && preflight(&t))
 			error = carry_out(&t, policy, plan, &unfinished);
 		settle_standbys(&t);
 		if (error == 0)

@@ -188,9 +188,11 @@ bool none_waits(struct transaction *t)
 {
 	struct history h;
 	struct finding *f;
-	bool waits = history_read(t->ctx, NULL, &h) == 0 && h.state == HISTORY_IN_FORCE && h.confirm == HISTORY_WAITING &&
-		     strcmp(h.conf_path, t->conf.path) == 0;
+	bool waits;
 
+	/* also one that cannot be read whole */
+	history_newest(t->ctx, t->conf.path, &h);
+	waits = h.folder && h.state == HISTORY_IN_FORCE && h.confirm == HISTORY_WAITING;
 	if (waits) {
 		f = finding_at(finding_add(t->findings, FINDING_APPLY_UNCONFIRMED), h.folder, 0, 0);
 		finding_set(&f->got, "its journal ends with: %s", h.last ? h.last : "nothing");
@@ -248,6 +250,46 @@ static int confirm(struct transaction *t, struct history *h, char **confirmed)
 	return *confirmed ? 0 : -ENOMEM;
 }
 
+/*
+ * Without an ID: the one change that waits; where none does, the newest. -EEXIST, with a finding: two wait, of two
+ * configs that share the state directory.
+ */
+static int choose(const struct ibqos_ctx *ctx, struct finding_list *findings, struct history *chosen)
+{
+	char **folders = NULL, *ids = NULL;
+	struct history h;
+	size_t count = 0;
+	int error = history_folders(ctx, &folders, &count), waiting = 0;
+
+	*chosen = (struct history){0};
+	for (size_t i = 0; i < count && error == 0; i++) {
+		char *more = NULL;
+
+		error = history_read(ctx, folders[i], &h) == -ENOMEM ? -ENOMEM : 0;
+		if (error != 0 || h.confirm != HISTORY_WAITING || (h.state != HISTORY_IN_FORCE && h.state != HISTORY_CUT_SHORT)) {
+			history_clear(&h);
+			continue;
+		}
+		if (asprintf(&more, "%s%s%s", ids ? ids : "", ids ? ", " : "", id_of(folders[i])) < 0)
+			error = -ENOMEM;
+		free(ids);
+		ids = error == 0 ? more : NULL;
+		if (waiting++ == 0)
+			*chosen = h;
+		else
+			history_clear(&h);
+	}
+	if (error == 0 && waiting > 1) {
+		finding_set(&finding_at(finding_add(findings, FINDING_CONFIRM_AMBIGUOUS), ctx->state_dir, 0, 0)->got, "%s", ids);
+		error = -EEXIST;
+	}
+	free(ids);
+	history_folders_free(folders, count);
+	if (error != 0 || waiting == 1)
+		return error != 0 ? error : chosen->conf_path ? 0 : -EINVAL;
+	return history_read(ctx, NULL, chosen);
+}
+
 int apply_confirm(const struct ibqos_ctx *ctx, const char *id, struct finding_list *findings, char **confirmed)
 {
 	struct apply_options options = {0};
@@ -256,7 +298,7 @@ int apply_confirm(const struct ibqos_ctx *ctx, const char *id, struct finding_li
 				.sm = {.pidfd = -1}, .lock = -1};
 	char *folder = id ? history_by_id(ctx, id) : NULL;
 	struct history h = {0};
-	int error = id && !folder ? -ENOENT : history_read(ctx, folder, &h);
+	int error = id && !folder ? -ENOENT : id ? history_read(ctx, folder, &h) : choose(ctx, findings, &h);
 
 	*confirmed = NULL;
 	if (error == 0) {
@@ -265,6 +307,8 @@ int apply_confirm(const struct ibqos_ctx *ctx, const char *id, struct finding_li
 		/* so that the timer does not undo it meanwhile */
 		if (lock_files(&t))
 			error = confirm(&t, &h, confirmed);
+	} else if (error == -EEXIST) { /* told */
+		error = 0;
 	} else if (error != -ENOMEM) {
 		struct finding *f = finding_add(findings, FINDING_CONFIRM_NOT_WAITING);
 

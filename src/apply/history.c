@@ -77,18 +77,46 @@ static int sync_parent(const char *path)
 	return error;
 }
 
+/*
+ * The names tell which change is the newest, whatever the clock did since: where it was set back, `when` becomes the time
+ * of the newest. Gives the number that the first of that second has: two applies in one second sort by it.
+ */
+static int behind_newest(const struct ibqos_ctx *ctx, char when[32], unsigned *number)
+{
+	char **folders = NULL;
+	size_t count = 0;
+	int error = history_folders(ctx, &folders, &count), order;
+
+	*number = 0;
+	if (error == 0 && count > 0) {
+		const char *name = strrchr(folders[0], '/') + 1;
+
+		order = strncmp(name, when, HISTORY_TIME);
+		if (order > 0) {
+			ctx_warn(ctx, "the clock is behind the newest change, %s: the name of this one follows that", name);
+			memcpy(when, name, HISTORY_TIME);
+		}
+		if (order >= 0 && history_name(name, number) == 0)
+			(*number)++;
+	}
+	history_folders_free(folders, count);
+	return error;
+}
+
 static int make_folder(const struct ibqos_ctx *ctx, char **folder)
 {
 	char when[32], *path = NULL;
 	int error = timestamp("%Y%m%dT%H%M%SZ", when, sizeof(when));
+	unsigned first = 0;
 
 	*folder = NULL;
 	if (error == 0)
 		error = history_prepare(ctx);
 	if (error == 0)
 		error = FAULT_CALL("history-folder", ctx->state_dir);
-	/* Two applies in one second get a number each, which sorts behind. */
-	for (unsigned n = 0; error == 0; n++) {
+	if (error == 0)
+		error = behind_newest(ctx, when, &first);
+	for (unsigned n = first; error == 0; n++) {
 		char more[16] = "";
 
 		if (n > 0)

@@ -8,13 +8,31 @@
 
 #include "history.h"
 
-static int is_entry(const struct dirent *entry)
+int history_name(const char *name, unsigned *number)
 {
-	return entry->d_name[0] != '.';
+	static const char form[] = "ddddddddTddddddZ-ddd";
+	size_t length = strlen(name);
+
+	*number = 0;
+	if (length != HISTORY_TIME && length != strlen(form))
+		return -EINVAL;
+	for (size_t i = 0; i < length; i++)
+		if (form[i] == 'd' ? name[i] < '0' || name[i] > '9' : name[i] != form[i])
+			return -EINVAL;
+	if (length > HISTORY_TIME)
+		*number = (unsigned)strtoul(name + HISTORY_TIME + 1, NULL, 10);
+	return 0;
 }
 
-/* The paths of all folders, newest first; freed by free_folders(). */
-static int list_folders(const struct ibqos_ctx *ctx, char ***folders, size_t *count)
+/* A copy that somebody made of a folder is not another change. */
+static int is_entry(const struct dirent *entry)
+{
+	unsigned number;
+
+	return history_name(entry->d_name, &number) == 0;
+}
+
+int history_folders(const struct ibqos_ctx *ctx, char ***folders, size_t *count)
 {
 	struct dirent **names = NULL;
 	char *history = NULL;
@@ -43,7 +61,7 @@ static int list_folders(const struct ibqos_ctx *ctx, char ***folders, size_t *co
 	return error;
 }
 
-static void free_folders(char **folders, size_t count)
+void history_folders_free(char **folders, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		free(folders[i]);
@@ -55,7 +73,7 @@ int history_last(const struct ibqos_ctx *ctx, const char *conf_path, struct hist
 	char **folders = NULL;
 	size_t count = 0;
 	bool found = false;
-	int error = list_folders(ctx, &folders, &count);
+	int error = history_folders(ctx, &folders, &count);
 
 	*h = (struct history){0};
 	for (size_t i = 0; error == 0 && !found && i < count; i++) {
@@ -65,12 +83,12 @@ int history_last(const struct ibqos_ctx *ctx, const char *conf_path, struct hist
 			error = error == -ENOMEM ? error : 0;
 		} else if (error == 0) {
 			/* one that cannot be read tells nothing, also not that an older one still holds */
-			found = strcmp(h->conf_path, conf_path) == 0;
+			found = file_same(h->conf_path, conf_path) == 1;
 		}
 		if (!found)
 			history_clear(h);
 	}
-	free_folders(folders, count);
+	history_folders_free(folders, count);
 	return error ? error : found ? 0 : -ENOENT;
 }
 
@@ -217,7 +235,7 @@ int apply_history(const struct ibqos_ctx *ctx, const char *id, struct apply_entr
 {
 	char **folders = NULL;
 	size_t found = 0;
-	int error = list_folders(ctx, &folders, &found);
+	int error = history_folders(ctx, &folders, &found);
 
 	*entries = NULL;
 	*count = 0;
@@ -230,7 +248,7 @@ int apply_history(const struct ibqos_ctx *ctx, const char *id, struct apply_entr
 	for (size_t i = 0; i < found && error == 0; i++)
 		if (!id || strcmp(strrchr(folders[i], '/') + 1, id) == 0)
 			error = take_entry(ctx, folders[i], &(*entries)[(*count)++]);
-	free_folders(folders, found);
+	history_folders_free(folders, found);
 	if (error == 0 && id && *count == 0)
 		error = -ENOENT;
 	if (error != 0) {

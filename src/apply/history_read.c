@@ -3,7 +3,6 @@
  * History read back: the files of a change, and from its journal how far it came. A journal that ends in
  * the middle of a line, of a machine that lost power, is read up to there.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -88,6 +87,15 @@ static int read_manifest(struct history *h)
 	return error;
 }
 
+static void clear_manifest(struct history *h)
+{
+	free(h->conf_path);
+	free(h->rules_path);
+	free(h->log_path);
+	h->conf_path = h->rules_path = h->log_path = NULL;
+	h->steps.count = 0; /* no text of them is read yet */
+}
+
 /* --- the journal --- */
 
 /* Whether `text` begins with these words. */
@@ -149,38 +157,39 @@ static int read_journal(struct history *h)
 
 /* --- which --- */
 
-static int is_entry(const struct dirent *entry)
+/* Whether a change was installed and not undone since, of this config (NULL: any): else *h is cleared. */
+static int consider(const char *folder, const char *conf_path, struct history *h)
 {
-	return entry->d_name[0] != '.';
+	bool is;
+
+	h->folder = strdup(folder);
+	if (!h->folder || read_journal(h) == -ENOMEM)
+		return -ENOMEM;
+	is = h->state == HISTORY_CUT_SHORT || h->state == HISTORY_IN_FORCE;
+	if (is && conf_path) {
+		int error = read_manifest(h);
+
+		if (error == -ENOMEM)
+			return error;
+		/* one that does not tell whose it is may be this one's: read_folder() will say that it is not whole */
+		is = error != 0 || file_same(h->conf_path, conf_path) != 0;
+		clear_manifest(h);
+	}
+	if (!is)
+		history_clear(h);
+	return 0;
 }
 
 /* The newest folder whose change was installed and not undone since; its journal is read. */
-static int newest(const struct ibqos_ctx *ctx, struct history *h)
+static int newest(const struct ibqos_ctx *ctx, const char *conf_path, struct history *h)
 {
-	struct dirent **names = NULL;
-	char *history = NULL;
-	int count, error = 0;
+	char **folders = NULL;
+	size_t count = 0;
+	int error = history_folders(ctx, &folders, &count);
 
-	if (asprintf(&history, "%s/" HISTORY_FOLDER, ctx->state_dir) < 0)
-		return -ENOMEM;
-	count = scandir(history, &names, is_entry, alphasort);
-	if (count < 0)
-		error = -errno;
-	for (int i = count - 1; i >= 0; i--) {
-		if (!h->folder && error == 0) {
-			if (asprintf(&h->folder, "%s/%s", history, names[i]->d_name) < 0) {
-				h->folder = NULL;
-				error = -ENOMEM;
-			} else if (read_journal(h) == -ENOMEM) {
-				error = -ENOMEM;
-			} else if (h->state != HISTORY_CUT_SHORT && h->state != HISTORY_IN_FORCE) {
-				history_clear(h);
-			}
-		}
-		free(names[i]);
-	}
-	free(names);
-	free(history);
+	for (size_t i = 0; i < count && error == 0 && !h->folder; i++)
+		error = consider(folders[i], conf_path, h);
+	history_folders_free(folders, count);
 	return error ? error : h->folder ? 0 : -ENOENT;
 }
 
@@ -217,28 +226,24 @@ static int read_folder(struct history *h)
 	return error;
 }
 
+int history_newest(const struct ibqos_ctx *ctx, const char *conf_path, struct history *h)
+{
+	int error;
+
+	*h = (struct history){0};
+	error = newest(ctx, conf_path, h);
+	return error ? error : read_folder(h);
+}
+
 int history_read(const struct ibqos_ctx *ctx, const char *folder, struct history *h)
 {
 	int error;
 
+	if (!folder)
+		return history_newest(ctx, NULL, h);
 	*h = (struct history){0};
-	if (folder) {
-		h->folder = strdup(folder);
-		error = h->folder ? read_journal(h) : -ENOMEM;
-	} else {
-		error = newest(ctx, h);
-	}
-	return error ? error : read_folder(h);
-}
-
-int history_unfinished(const struct ibqos_ctx *ctx, struct history *h)
-{
-	int error;
-
-	*h = (struct history){0};
-	error = newest(ctx, h);
-	if (error == 0 && h->state != HISTORY_CUT_SHORT)
-		error = -ENOENT;
+	h->folder = strdup(folder);
+	error = h->folder ? read_journal(h) : -ENOMEM;
 	return error ? error : read_folder(h);
 }
 

@@ -121,9 +121,10 @@ struct history {
 };
 
 /*
- * The newest change, if it was cut short after it began to write files: 0, else -ENOENT.
+ * The newest change of this opensm.conf, by whatever name, that was installed and not undone. -ENOENT: there is none;
+ * -errno, with the folder and its state in *history: it cannot be read as it should.
  */
-int history_unfinished(const struct ibqos_ctx *ctx, struct history *history);
+int history_newest(const struct ibqos_ctx *ctx, const char *conf_path, struct history *history);
 /* Reads a folder, or the newest one (NULL) whose change was installed and not undone. -ENOENT: there is none. */
 int history_read(const struct ibqos_ctx *ctx, const char *folder, struct history *history);
 void history_clear(struct history *history);
