@@ -69,9 +69,31 @@ int audit_links(const struct fabric *fabric, const struct audit_options *options
 		struct audit_result *result);
 
 /*
+ * What went, came or moved since the options' baseline; nothing without one. A switch with the adapters behind it, a host
+ * with several adapters, and three or more hosts behind a switch that stays are one finding each. 0 or -ENOMEM.
+ */
+int audit_baseline(const struct fabric *fabric, const struct audit_options *options, struct finding_list *findings);
+
+/*
  * Compares switches, links and hosts with their siblings, without any baseline. What it takes for siblings and what it
- * can see: docs/links.md. Findings may lie outside a scope. 0 or -ENOMEM.
+ * can see: docs/links.md. With a baseline, which is the better measure of cables and hosts, only rates are compared.
+ * Findings may lie outside a scope. 0 or -ENOMEM.
  */
 int audit_siblings(const struct fabric *fabric, const struct audit_options *options, struct finding_list *findings);
+
+/*
+ * Ranks findings by impact: their weight becomes the percentage of all pairs of hosts that cross the link, times
+ * the part of its rate that is lost; which share it is, and what is left to a leaf's hosts, is added to their
+ * detail. By the forwarding tables of `routes`, all read, else (NULL) as if pairs used all shortest ways alike. 0 or
+ * -ENOMEM.
+ */
+struct routes;
+int audit_rank(const struct fabric *fabric, const struct routes *routes, struct finding_list *findings);
+
+/*
+ * Makes one finding without a place of those about width and speed that all links of a kind, four at least, have alike. After
+ * audit_rank(). 0 or -ENOMEM.
+ */
+int audit_uniform(const struct fabric *fabric, struct finding_list *findings);
 
 #endif

@@ -504,6 +504,21 @@ static void tell_radix(struct comparing *c)
 
 /* --- */
 
+static int compare_switches(struct comparing *c)
+{
+	int ret = find_odd_bundles(c);
+
+	if (ret == 0)
+		ret = find_emptied_bundles(c);
+	if (ret == 0) {
+		tell_bundles(c);
+		ret = tell_totals(c);
+	}
+	if (ret == 0)
+		tell_radix(c);
+	return ret;
+}
+
 int audit_siblings(const struct fabric *fabric, const struct audit_options *options, struct finding_list *findings)
 {
 	struct site site;
@@ -518,18 +533,10 @@ int audit_siblings(const struct fabric *fabric, const struct audit_options *opti
 	c.told_down = calloc(nodes, sizeof(*c.told_down));
 	if (ret == 0 && (!c.tally || !c.values || !c.told_up || !c.told_side || !c.told_down))
 		ret = -ENOMEM;
-	if (ret == 0)
-		ret = find_odd_bundles(&c);
-	if (ret == 0)
-		ret = find_emptied_bundles(&c);
-	if (ret == 0) {
-		tell_bundles(&c);
-		ret = tell_totals(&c);
-	}
-	if (ret == 0) {
-		tell_radix(&c);
+	if (ret == 0 && !options->baseline)
+		ret = compare_switches(&c);
+	if (ret == 0 && !options->baseline)
 		ret = siblings_hosts(&site, findings);
-	}
 	if (ret == 0)
 		ret = siblings_rates(&site, options, findings);
 	free(c.fewer.items);

@@ -48,6 +48,13 @@ uint32_t site_between(const struct site *site, uint32_t from, uint32_t to);
  */
 bool site_usual(uint32_t *values, size_t count, uint32_t *usual);
 
+/*
+ * What kind of link a port has, by the roles or models at its ends and whether it is inside a chassis: equal numbers for
+ * links of a kind. False: it is none that is compared (an aggregation node's, a router's, a loop).
+ */
+#define SITE_KIND 3
+bool site_kind(const struct site *site, uint32_t port, uint32_t kind[SITE_KIND]);
+
 int siblings_hosts(const struct site *site, struct finding_list *findings);
 int siblings_rates(const struct site *site, const struct audit_options *options, struct finding_list *findings);
 

@@ -17,18 +17,11 @@
 /* A link of which a rate is known, and what makes its kind: models and roles at both ends. */
 struct rated {
 	uint32_t link;
-	uint32_t kind[4]; /* role or 0x80000000 + device, of the lower end first; whether inside a chassis */
+	uint32_t kind[SITE_KIND];
 	unsigned width, speed;
 	bool full; /* all that both ends can: otherwise it has a finding already */
 	double gbps;
 };
-
-static uint32_t kind_of_end(const struct site *site, uint32_t port)
-{
-	uint32_t node = site->fabric->ports[port].node;
-
-	return site_is_switch(site, node) ? site->role[node] : 0x80000000u + site->fabric->nodes[node].device;
-}
 
 static bool rate(const struct site *site, const struct audit_options *options, uint32_t i, struct rated *r)
 {
@@ -36,25 +29,20 @@ static bool rate(const struct site *site, const struct audit_options *options, u
 	const struct fabric_link *link = &f->links[i];
 	const struct policy_link_class *class;
 	struct link_state a, b;
-	uint32_t x = kind_of_end(site, link->a), y = kind_of_end(site, link->b);
 
 	class = options->policy ? policy_link_class_of(options->policy, f, link) : NULL;
 	if (class && (class->speed || class->width))
 		return false; /* it has its measure */
-	if (f->ports[link->a].node == f->ports[link->b].node || x == FABRIC_NONE || y == FABRIC_NONE ||
+	if (!site_kind(site, link->a, r->kind) ||
 	    !link_decode(f, link->a, &a) || !link_decode(f, link->b, &b) || !a.width_active || !a.speed_active ||
 	    a.width_active != b.width_active || a.speed_active != b.speed_active)
 		return false;
-	if (site->kind[f->ports[link->a].node] == KIND_OTHER || site->kind[f->ports[link->b].node] == KIND_OTHER)
-		return false;
-	*r = (struct rated){.link = i,
-			    .kind = {x < y ? x : y, x < y ? y : x,
-				     fabric_port_node(f, link->a)->system_guid == fabric_port_node(f, link->b)->system_guid},
-			    .width = a.width_active,
-			    .speed = a.speed_active,
-			    .full = a.width_active >= link_best(a.width_supported & b.width_supported) &&
-				    a.speed_active >= link_best(a.speed_supported & b.speed_supported),
-			    .gbps = link_gbps(a.width_active, a.speed_active)};
+	r->link = i;
+	r->width = a.width_active;
+	r->speed = a.speed_active;
+	r->full = a.width_active >= link_best(a.width_supported & b.width_supported) &&
+		  a.speed_active >= link_best(a.speed_supported & b.speed_supported);
+	r->gbps = link_gbps(a.width_active, a.speed_active);
 	return true;
 }
 
@@ -62,7 +50,7 @@ static int by_kind(const void *a, const void *b)
 {
 	const struct rated *x = a, *y = b;
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < SITE_KIND; i++)
 		if (x->kind[i] != y->kind[i])
 			return x->kind[i] < y->kind[i] ? -1 : 1;
 	return x->link < y->link ? -1 : x->link > y->link;

@@ -230,6 +230,25 @@ void site_clear(struct site *site)
 	*site = (struct site){0};
 }
 
+static uint32_t kind_of_end(const struct site *site, uint32_t node)
+{
+	return site_is_switch(site, node) ? site->role[node] : 0x80000000u + site->fabric->nodes[node].device;
+}
+
+bool site_kind(const struct site *site, uint32_t port, uint32_t kind[SITE_KIND])
+{
+	const struct fabric *f = site->fabric;
+	uint32_t a = f->ports[port].node, peer = f->ports[port].peer, b = peer == FABRIC_NONE ? a : f->ports[peer].node;
+	uint32_t x = kind_of_end(site, a), y = kind_of_end(site, b);
+
+	if (a == b || x == FABRIC_NONE || y == FABRIC_NONE || site->kind[a] == KIND_OTHER || site->kind[b] == KIND_OTHER)
+		return false;
+	kind[0] = x < y ? x : y;
+	kind[1] = x < y ? y : x;
+	kind[2] = f->nodes[a].system_guid && f->nodes[a].system_guid == f->nodes[b].system_guid;
+	return true;
+}
+
 uint32_t site_between(const struct site *site, uint32_t from, uint32_t to)
 {
 	size_t low = site->first_bundle[from], high = site->first_bundle[from + 1];

@@ -4,9 +4,11 @@
 #include <time.h>
 
 #include "audit_counters.h"
+#include "verify_paths.h"
 #include "verify_sm.h"
 
 #include "ibqos/audit.h"
+#include "ibqos/routes.h"
 #include "ibqos/snapshot.h"
 
 #define DAY_SECONDS 86400
@@ -16,14 +18,16 @@ struct audit_command {
 	const char *policy, *baseline;
 	unsigned today;
 	struct cmd_counters_options counters;
+	bool impact;
 };
 
-enum { KEY_POLICY = 0x200, KEY_BASELINE, KEY_AS_OF };
+enum { KEY_POLICY = 0x200, KEY_BASELINE, KEY_AS_OF, KEY_IMPACT };
 
 static const struct argp_option own_options[] = {
 	{"policy", KEY_POLICY, "FILE", 0, "judge links by the policy's `links`, too", 0},
 	{"baseline", KEY_BASELINE, "FILE", 0, "compare with a snapshot, or what ibnetdiscover wrote, of when all was well", 0},
 	{"as-of", KEY_AS_OF, "DATE", 0, "day on which the policy's exceptions must hold, as 2026-12-31 (default: today)", 0},
+	{"impact", KEY_IMPACT, NULL, 0, "rank by the forwarding tables, which are read for that, not by how the fabric is cabled", 0},
 	{0},
 };
 
@@ -41,6 +45,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_AS_OF:
 		if (policy_date_of(arg, &c->today) < 0)
 			argp_error(state, "--as-of takes a day as 2026-12-31, not '%s'", arg);
+		return 0;
+	case KEY_IMPACT:
+		c->impact = true;
 		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &c->counters;
@@ -128,6 +135,31 @@ static void report_links(struct cmd_session *s, const struct audit_command *c, c
 	report_section_end(s->report);
 }
 
+/* Forwarding tables are read where that was asked for, and there is something to rank. */
+static int rank(struct cmd_session *s, const struct audit_command *c)
+{
+	struct routes *routes = NULL;
+	int error = 0;
+
+	if (s->findings.count == 0)
+		return 0;
+	if (c->impact) {
+		error = routes_new(s->fabric, &routes);
+		if (error == 0) {
+			routes_want_all(routes);
+			error = routes_read(routes, s->source);
+		}
+		if (error == 0) {
+			routes_findings(routes, true, &s->findings);
+			cmd_routes_coverage(s, routes);
+		}
+	}
+	if (error == 0)
+		error = audit_rank(s->fabric, routes, &s->findings);
+	routes_free(routes);
+	return error;
+}
+
 static void audit(struct cmd_session *s, const struct audit_command *c, const struct policy *policy,
 		  const struct fabric *baseline)
 {
@@ -141,9 +173,13 @@ static void audit(struct cmd_session *s, const struct audit_command *c, const st
 	cmd_ask_sm(s);
 	error = audit_links(s->fabric, &options, &s->findings, &result);
 	if (error == 0)
+		error = audit_baseline(s->fabric, &options, &s->findings);
+	if (error == 0)
 		error = audit_siblings(s->fabric, &options, &s->findings);
 	if (error == 0 && options.scope)
 		scope_filter(options.scope, s->fabric, &s->findings);
+	if (error == 0)
+		error = rank(s, c);
 	if (error != 0) {
 		session_fail(s, "cannot audit: %s", strerror(-error));
 		return;
@@ -151,6 +187,9 @@ static void audit(struct cmd_session *s, const struct audit_command *c, const st
 	report_links(s, c, &result);
 	cmd_counters_run(s, &c->counters, &counters);
 	cmd_counters_end(s, &c->counters, &counters);
+	/* last: the state has each of them */
+	if (!options.scope && !s->options->all && audit_uniform(s->fabric, &s->findings) < 0)
+		s->findings.lost = true;
 	session_mads(s);
 	if (result.links == 0)
 		session_fail(s, "no link could be looked at");
