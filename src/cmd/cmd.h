@@ -131,6 +131,8 @@ bool session_verify(struct cmd_session *s, const struct qos_config *config, stru
 void session_coverage(struct cmd_session *s, const struct verify_result *result);
 /* Writes a text to a file, which is replaced whole, to a device, or (path NULL) to standard output. 0 or -errno. */
 int cmd_write(const char *path, const char *text, size_t size);
+/* A number in JSON, and a field of text where it is not 0: counts of MADs that went wrong. */
+void session_failures(struct report *r, const char *key, const char *title, uint64_t count);
 /* The MADs of the whole run: to discover and to ask. session_coverage() has them already. */
 void session_mads(struct cmd_session *s);
 /* Number of nodes, ports and links found, as fields. */

@@ -48,9 +48,9 @@ bool cmd_plan_guard(struct cmd_session *s, const struct cmd_plan *p)
 	report_section(s->report, "forwarding_tables", "forwarding tables, for circles of credits");
 	report_number(s->report, "asked", "queries", coverage.asked);
 	report_number(s->report, "answered", "answered", coverage.ended[MAD_ANSWERED]);
-	report_number(s->report, "status", "refused", coverage.ended[MAD_STATUS]);
-	report_number(s->report, "timed_out", "timed out", coverage.ended[MAD_TIMED_OUT]);
-	report_number(s->report, "not_asked", "given up", coverage.ended[MAD_NOT_ASKED]);
+	session_failures(s->report, "status", "refused", coverage.ended[MAD_STATUS]);
+	session_failures(s->report, "timed_out", "timed out", coverage.ended[MAD_TIMED_OUT]);
+	session_failures(s->report, "not_asked", "given up", coverage.ended[MAD_NOT_ASKED]);
 	report_section_end(s->report);
 	return finding_count_code(&s->findings, FINDING_PLAN_LOOP) == 0;
 }

@@ -277,6 +277,12 @@ void session_coverage(struct cmd_session *s, const struct verify_result *result)
 	session_mads(s);
 }
 
+/* A count of what went wrong: people are told where there is something to tell. */
+void session_failures(struct report *r, const char *key, const char *title, uint64_t count)
+{
+	report_number(r, key, count > 0 ? title : NULL, count);
+}
+
 /* libibnetdisc counts what it sends, and nothing else. */
 static void report_discovery(struct report *r, const struct mad_counts *counts, bool native)
 {
@@ -285,12 +291,12 @@ static void report_discovery(struct report *r, const struct mad_counts *counts, 
 		report_string(r, "discovery_repeated", "of these repeated", NULL);
 		return;
 	}
-	report_number(r, "discovery_repeated", "of these repeated", counts->retried);
-	report_number(r, "discovery_unanswered", "queries without an answer", counts->ended[MAD_TIMED_OUT]);
-	report_number(r, "discovery_refused", "queries refused", counts->ended[MAD_STATUS]);
-	report_number(r, "discovery_late", "late answers dropped", counts->late);
-	report_number(r, "discovery_foreign", "foreign answers dropped", counts->foreign);
-	report_number(r, "discovery_send_failed", "could not be sent", counts->send_failed);
+	session_failures(r, "discovery_repeated", "of these repeated", counts->retried);
+	session_failures(r, "discovery_unanswered", "queries without an answer", counts->ended[MAD_TIMED_OUT]);
+	session_failures(r, "discovery_refused", "queries refused", counts->ended[MAD_STATUS]);
+	session_failures(r, "discovery_late", "late answers dropped", counts->late);
+	session_failures(r, "discovery_foreign", "foreign answers dropped", counts->foreign);
+	session_failures(r, "discovery_send_failed", "could not be sent", counts->send_failed);
 	report_number(r, "discovery_late_rounds", NULL, counts->rounds);
 	report_number(r, "discovery_window_least", NULL, counts->window_least);
 }
@@ -304,10 +310,10 @@ void session_mads(struct cmd_session *s)
 		report_discovery(s->report, discovery, s->options->source.walker == SOURCE_WALK_NATIVE);
 	report_real(s->report, "discovery_seconds", NULL, s->discovery_seconds, 6, "s");
 	report_number(s->report, "sent", "sent to ask", counts->sent);
-	report_number(s->report, "repeated", "of these repeated", counts->retried);
-	report_number(s->report, "late", "late answers dropped", counts->late);
-	report_number(s->report, "foreign", "foreign answers dropped", counts->foreign);
-	report_number(s->report, "send_failed", "could not be sent", counts->send_failed);
+	session_failures(s->report, "repeated", "of these repeated", counts->retried);
+	session_failures(s->report, "late", "late answers dropped", counts->late);
+	session_failures(s->report, "foreign", "foreign answers dropped", counts->foreign);
+	session_failures(s->report, "send_failed", "could not be sent", counts->send_failed);
 	report_number(s->report, "answered", NULL, counts->ended[MAD_ANSWERED]);
 	report_number(s->report, "slow", NULL, counts->slow);
 	report_number(s->report, "late_rounds", NULL, counts->rounds);
