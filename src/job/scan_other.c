@@ -128,42 +128,127 @@ static size_t string_end(const struct scan *s, size_t at)
 	return 0;
 }
 
+#define LOOK_BACK 4096 /* bytes: a call or a line that began further away is not recognized */
+
+/* Whether a string that ends at `at` is all of the value: "1" + x, "1" if x else "2" and "1" "2" are something else. */
+static bool is_whole(const struct scan *s, size_t at)
+{
+	at++;
+	while (at < s->size && s->text[at] && strchr(" \t\r", s->text[at]))
+		at++;
+	return at >= s->size || (s->text[at] && strchr("\n,)}];#", s->text[at]));
+}
+
+/* The value at `at` of a name at `name`; returns where it ends, 0 where it is no string. */
+static size_t add_value(struct scan *s, size_t name, size_t name_size, size_t at, bool known)
+{
+	size_t end = string_end(s, at);
+
+	known = known && end && is_whole(s, end) && !memchr(s->text + at + 1, '\\', end - at - 1);
+	scan_add(s, name, s->text + name, name_size, known ? s->text + at + 1 : NULL, known ? end - at - 1 : 0);
+	return end;
+}
+
+static bool name_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Whether what is named at `at` is an argument of update() or dict(); *argument: of a call at all. */
+static bool in_update(const struct scan *s, size_t at, bool *argument)
+{
+	size_t before = at, depth = 0, least = at > LOOK_BACK ? at - LOOK_BACK : 0;
+
+	while (before > least && strchr(" \t\r\n", s->text[before - 1]) && s->text[before - 1])
+		before--;
+	*argument = before > 0 && (s->text[before - 1] == '(' || s->text[before - 1] == ',');
+	while (before > least && (s->text[before - 1] != '(' || depth > 0)) {
+		before--;
+		depth += s->text[before] == ')';
+		depth -= s->text[before] == '(' && depth > 0;
+	}
+	return *argument && ((before >= 7 && strncmp(s->text + before - 7, "update(", 7) == 0) ||
+			     (before >= 5 && strncmp(s->text + before - 5, "dict(", 5) == 0));
+}
+
+/* NAME=VALUE as an argument: os.environ.update(A="1"), dict(os.environ, A="1"); of other calls the value is not known. */
+static size_t scan_keyword(struct scan *s, size_t at)
+{
+	size_t end = at, next;
+	bool argument, known;
+
+	while (end < s->size && name_char(s->text[end]))
+		end++;
+	next = blanks(s, end);
+	if (!job_env_cares(s->text + at, end - at) || next + 1 >= s->size || s->text[next] != '=' || s->text[next + 1] == '=')
+		return end;
+	known = in_update(s, at, &argument);
+	if (!argument)
+		return end;
+	next = add_value(s, at, end - at, blanks(s, next + 1), known);
+	return next ? next + 1 : end;
+}
+
+/* del os.environ["NAME"] */
+static bool is_deleted(const struct scan *s, size_t at)
+{
+	size_t least = at > LOOK_BACK ? at - LOOK_BACK : 0;
+
+	while (at > least && s->text[at - 1] != '\n' && s->text[at - 1] != ';')
+		at--;
+	return strncmp(s->text + at + strspn(s->text + at, " \t"), "del ", 4) == 0;
+}
+
+static void delete_name(struct scan *s, size_t at, size_t size)
+{
+	char *name = strndup(s->text + at, size);
+
+	if (name)
+		scan_remove(s, at, name);
+	s->failed |= !name;
+	free(name);
+}
+
 /*
  * "NAME" then, past brackets, one of '=', ':' and ',' and a string: environ["A"] = "1", {"A": "1"}, setdefault("A", "1").
  * Anything else behind it but a comparison is a value that is not known, or no setting.
  */
 void scan_quoted(struct scan *s)
 {
-	for (size_t at = 0; at < s->size; at++) {
+	for (size_t at = 0; at < s->size;) {
 		size_t name_end, next, value_end;
 
 		if (s->text[at] == '#') { /* a comment of Python; in a string it is met inside quotes only */
 			const char *newline = memchr(s->text + at, '\n', s->size - at);
 
-			at = newline ? (size_t)(newline - s->text) : s->size;
+			at = newline ? (size_t)(newline - s->text) + 1 : s->size;
+			continue;
+		}
+		if (name_char(s->text[at])) {
+			at = scan_keyword(s, at);
 			continue;
 		}
 		name_end = string_end(s, at);
-		if (name_end == 0)
-			continue;
-		if (!job_env_cares(s->text + at + 1, name_end - at - 1) ||
-		    memchr(s->text + at + 1, '=', name_end - at - 1)) {
-			at = name_end;
+		if (name_end == 0) {
+			at++;
 			continue;
 		}
 		next = blanks(s, name_end + 1);
-		if (next < s->size && s->text[next] == ']')
-			next = blanks(s, next + 1);
-		if (next + 1 >= s->size || !s->text[next] || !strchr("=:,", s->text[next]) || s->text[next + 1] == '=') {
-			at = name_end;
+		at++;
+		if (!job_env_cares(s->text + at, name_end - at) || memchr(s->text + at, '=', name_end - at)) {
+			at = name_end + 1;
 			continue;
 		}
-		next = blanks(s, next + 1);
-		value_end = string_end(s, next);
-		if (value_end)
-			scan_add(s, at + 1, s->text + at + 1, name_end - at - 1, s->text + next + 1, value_end - next - 1);
-		else
-			scan_add(s, at + 1, s->text + at + 1, name_end - at - 1, NULL, 0);
-		at = value_end ? value_end : name_end;
+		if (next < s->size && s->text[next] == ']') {
+			if (is_deleted(s, at))
+				delete_name(s, at, name_end - at);
+			next = blanks(s, next + 1);
+		}
+		if (next + 1 >= s->size || !s->text[next] || !strchr("=:,", s->text[next]) || s->text[next + 1] == '=') {
+			at = name_end + 1;
+			continue;
+		}
+		value_end = add_value(s, at, name_end - at, blanks(s, next + 1), true);
+		at = (value_end ? value_end : name_end) + 1;
 	}
 }

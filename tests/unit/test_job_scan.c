@@ -125,6 +125,19 @@ static void test_quoted(void **state)
 	expect("a.py", "os.environ[\"NCCL_IB_SL\"] = \"1\"  # NCCL_IB_TC\n", "NCCL_IB_SL=1@1:13");
 	expect("a.py", "os.environ.setdefault('NCCL_IB_SL', '1')\n", "NCCL_IB_SL=1@1:24");
 	expect("a.py", "os.environ['NCCL_IB_SL'] = str(sl)\n", "NCCL_IB_SL=?@1:13");
+	/* a string that is not all of the value tells nothing */
+	expect("a.py", "os.environ['NCCL_IB_SL'] = '1' if a else '3'\n", "NCCL_IB_SL=?@1:13");
+	expect("a.py", "os.environ['NCCL_IB_SL'] = '1' + x\n", "NCCL_IB_SL=?@1:13");
+	expect("a.py", "os.environ['NCCL_IB_SL'] = '1' '2'\n", "NCCL_IB_SL=?@1:13");
+	expect("a.py", "os.environ['NCCL_IB_SL'] = '\\x31'\n", "NCCL_IB_SL=?@1:13");
+	expect("a.py", "os.environ['NCCL_IB_SL'] = '1' ; x()\n", "NCCL_IB_SL=1@1:13");
+	/* names as keywords */
+	expect("a.py", "os.environ.update(NCCL_IB_SL='1')\n", "NCCL_IB_SL=1@1:19");
+	expect("a.py", "env = dict(os.environ, A=str(1), NCCL_IB_SL = \"1\")\n", "NCCL_IB_SL=1@1:34");
+	expect("a.py", "os.environ.update(NCCL_IB_SL=sl)\n", "NCCL_IB_SL=?@1:19");
+	expect("a.py", "os.environ['NCCL_IB_SL'] = '1'\n  del os.environ['NCCL_IB_SL']\n", "");
+	expect("a.py", "def f(NCCL_IB_SL='1'): pass\n", "NCCL_IB_SL=?@1:7");
+	expect("a.py", "NCCL_IB_SL = '1'\nf(NCCL_IB_SL == '1', MY_NCCL_IB_SL='1')\n", "");
 	expect("a.py", "env={'NCCL_IB_SL': '1', \"UCX_IB_SL\": sl}\n", "NCCL_IB_SL=1@1:7 UCX_IB_SL=?@1:26");
 	expect("a.py", "if os.environ['NCCL_IB_SL'] == '1': pass\n# os.environ['NCCL_IB_TC'] = '1'\n", "");
 	expect("a.json", "{\"env\": {\"NCCL_IB_SL\": \"1\",\n \"NCCL_IB_TC\": \"41\"}}\n", "NCCL_IB_SL=1@1:11 NCCL_IB_TC=41@2:3");
