@@ -443,12 +443,15 @@ static void test_too_many_classes(void **state)
 	char text[4096] = "version: 1\nclasses:\n";
 
 	(void)state;
-	for (int i = 0; i < 16; i++)
-		sprintf(text + strlen(text), "  - {name: c%d, sl: %d, share: 6.25%%, default: %s}\n", i, i,
+	for (int i = 0; i < 15; i++)
+		sprintf(text + strlen(text), "  - {name: c%d, sl: %d, share: %s%%, default: %s}\n", i, i, i ? "6" : "16",
 			i ? "false" : "true");
 	expect(text, "");
-	strcat(text, "  - {name: more, sl: 99, share: 5%}\n");
-	expect(text, "policy-range 19:5");
+	/* a class each has a VL of its own, and no port has more than 15 */
+	strcat(text, "  - {name: c15, sl: 15, share: 0.1%}\n");
+	expect(text, "policy-share-sum 18:32; policy-classes-vls 18:12");
+	strcat(text, "  - {name: more, sl: 99, share: 1%}\n");
+	expect(text, "policy-range 19:5; policy-share-sum 18:32; policy-classes-vls 18:12");
 }
 
 static void test_syntax(void **state)
