@@ -45,7 +45,7 @@ enum counter_rule {
 struct counter_row {
 	const char *name; /* libibmad's, as perfquery and ibqueryerrors print it; of the state file too */
 	uint16_t attribute;
-	int field;	      /* libibmad's number in that attribute */
+	int field;	      /* libibmad's number in that attribute; 0: read by its place, libibmad's being wrong */
 	uint8_t bits;	      /* in it; it stays at all ones (IBA 16.1.3.5) */
 	int field_ext;	      /* of 64 bits in PortCountersExtended; 0: none */
 	bool ext_errors;      /* which needs CapabilityMask2's bit, not CapabilityMask's */

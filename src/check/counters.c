@@ -11,6 +11,7 @@
 
 #include "ibqos/counters.h"
 
+#define QP1_BYTE 20 /* IBA 16.1.3.5: bits 160 to 175 */
 #define DAY 86400
 #define UFM 300 /* seconds between two looks */
 
@@ -47,7 +48,7 @@ static const struct counter_row rows[COUNTERS] = {
 		RATE(FINDING_PORT_OVERRUN, 100, UFM), "times that buffers ran over for long"},
 	[COUNTER_VL15] = {"VL15Dropped", PC, IB_PC_VL15_DROPPED_F, 16, IB_PC_EXT_VL15_DROPPED_F, true,
 		RATE(FINDING_PORT_VL15_DROPPED, 50, UFM), "management packets dropped"},
-	[COUNTER_QP1] = {"QP1Dropped", PC, IB_PC_QP1_DROP_F, 16, IB_PC_EXT_QP1_DROP_F, true,
+	[COUNTER_QP1] = {"QP1Dropped", PC, 0, 16, IB_PC_EXT_QP1_DROP_F, true,
 		CONTEXT, "packets to the port's general services dropped"},
 	[COUNTER_XMIT_WAIT] = {"PortXmitWait", PC, IB_PC_XMT_WAIT_F, 32, IB_PC_EXT_XMT_WAIT_F, true,
 		CONTEXT, "ticks in which there was something to send and it could not be"},
@@ -144,7 +145,9 @@ void counter_decode(struct counter_reading *reading, uint16_t attribute, bool ex
 	unsigned i;
 
 	for (i = 0; i < COUNTERS; i++) {
-		if (rows[i].attribute == attribute)
+		if (i == COUNTER_QP1 && attribute == PC) /* libibmad's IB_PC_QP1_DROP_F lies on VL15Dropped */
+			take(reading, i, (uint64_t)data[QP1_BYTE] << 8 | data[QP1_BYTE + 1], rows[i].bits);
+		else if (rows[i].attribute == attribute)
 			take(reading, i, get(data, rows[i].field, rows[i].bits), rows[i].bits);
 		if (attribute == PCX && rows[i].field_ext && (ext_errors || !rows[i].ext_errors))
 			take(reading, i, get(data, rows[i].field_ext, 64), 64);

@@ -63,7 +63,8 @@ int state_ports_put(struct state *state, const struct state_port *ports, size_t 
 		if (old->at >= forget && !(count > 0 && bsearch(old, ports, count, sizeof(*ports), compare_ports)))
 			merged[to++] = *old;
 	}
-	memcpy(merged + to, ports, count * sizeof(*ports));
+	if (count > 0)
+		memcpy(merged + to, ports, count * sizeof(*ports));
 	to += count;
 	qsort(merged, to, sizeof(*merged), compare_ports);
 	free(state->ports);

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The state file: what is written is read as the same; each way in which a file can be broken is refused with its line.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ibqos/link.h"
+#include "ibqos/state.h"
+
+#define HEAD "ibqos-state 1\nlabel east%20wing\nwritten 1000\ncounters SymbolErrorCounter NotYetKnown LinkDownedCounter\n"
+#define NODES "node 0x10 leaf-01\nnode 0x20 gpu-001%20mlx5_0\n"
+#define PORTS                                                                                      \
+	"port 0x10 1 0x20 1 4x EDR 990 5 9 -\nlast 800 100 2+ - 1\nbefore 700 50 - - -\n"           \
+	"port 0x20 1 0x10 1 - - 990 65535+ - 0\n"
+#define FINDINGS "finding link-ber-high critical 0x10 1 0x20 1 900 990 0 SymbolErrorCounter at%20most - \n"
+#define FINDING "finding link-ber-high critical 0x10 1 0x20 1 900 990 0 SymbolErrorCounter at%20most -\n"
+#define ACK "ack link-flaps 0x10 - 5000 OPS-7\n"
+
+static int parse(const char *text, struct state *s, unsigned *line)
+{
+	const char *why = NULL;
+	int error = state_parse(text, s, line, &why);
+
+	assert_true(error == 0 || why != NULL);
+	return error;
+}
+
+static void test_read(void **unused)
+{
+	struct state s;
+	unsigned line;
+
+	(void)unused;
+	assert_int_equal(parse(HEAD NODES PORTS FINDING ACK "end 13\n", &s, &line), 0);
+	assert_string_equal(s.label, "east wing");
+	assert_int_equal(s.written, 1000);
+	assert_int_equal(s.node_count, 2);
+	assert_string_equal(s.nodes[1].name, "gpu-001 mlx5_0");
+	assert_int_equal(s.port_count, 2);
+	assert_int_equal(s.ports[0].width, LINK_4X);
+	assert_int_equal(s.ports[0].speed, LINK_EDR);
+	assert_int_equal(s.ports[0].known, COUNTER_BIT(COUNTER_SYMBOL));
+	assert_int_equal(s.ports[0].last.growth[COUNTER_SYMBOL], 2);
+	assert_int_equal(s.ports[0].last.growth[COUNTER_DOWNED], 1);
+	assert_int_equal(s.ports[0].last.least, COUNTER_BIT(COUNTER_SYMBOL));
+	assert_int_equal(s.ports[0].before.since, 700);
+	assert_int_equal(s.ports[1].saturated, COUNTER_BIT(COUNTER_SYMBOL));
+	assert_int_equal(s.ports[1].speed, 0);
+	assert_int_equal(s.findings[0].code, FINDING_LINK_BER_HIGH);
+	assert_string_equal(s.findings[0].wanted, "at most");
+	assert_null(s.findings[0].got);
+	assert_int_equal(s.acks[0].port, FINDING_WHOLE_NODE);
+	assert_ptr_equal(state_port_find(&s, 0x20, 1), &s.ports[1]);
+	assert_null(state_port_find(&s, 0x20, 2));
+	state_clear(&s);
+}
+
+static void test_written_is_read(void **unused)
+{
+	struct state s, again;
+	unsigned line;
+	size_t size;
+	char *text, *twice;
+
+	(void)unused;
+	assert_int_equal(parse(HEAD NODES PORTS FINDING ACK "end 13\n", &s, &line), 0);
+	assert_int_equal(state_acknowledge(&s, FINDING_LINK_FLAPS, 0x20, 3, "a b%c\n-", 77), 0);
+	assert_int_equal(state_acknowledge(&s, FINDING_LINK_FLAPS, 0x20, 4, "-", 78), 0);
+	assert_int_equal(state_acknowledge(&s, FINDING_LINK_FLAPS, 0x20, 4, "%", 79), 0); /* in its place */
+	assert_int_equal(s.ack_count, 3);
+	text = state_text(&s, &size);
+	assert_non_null(text);
+	assert_int_equal(strlen(text), size);
+	assert_int_equal(parse(text, &again, &line), 0);
+	assert_string_equal(again.acks[2].ticket, "%");
+	assert_int_equal(again.acks[2].until, 79);
+	twice = state_text(&again, &size);
+	assert_string_equal(text, twice);
+	free(text);
+	free(twice);
+	state_clear(&s);
+	state_clear(&again);
+}
+
+static void test_refused(void **unused)
+{
+	static const struct {
+		const char *text;
+		unsigned line;
+	} rows[] = {
+		{"", 0},
+		{"ibqos-state 2\nend 2\n", 1},
+		{HEAD, 4},
+		{HEAD "end 4\n", 5},
+		{HEAD "end 5", 4},
+		{HEAD "end 5\nend 6\n", 5},
+		{"ibqos-state 1\nend 2\n", 2},
+		{HEAD HEAD "end 9\n", 5},
+		{HEAD "label x\nend 6\n", 5},
+		{HEAD "counters VL15Dropped\nend 6\n", 5},
+		{"ibqos-state 1\nlabel %\ncounters VL15Dropped VL15Dropped\nend 4\n", 3},
+		{HEAD "node 0x20 b\nnode 0x10 a\nend 7\n", 6},
+		{HEAD "node 0x0 a\nend 6\n", 5},
+		{HEAD "node 0x1 %4\nend 6\n", 5},
+		{HEAD "node 0x1 %00\nend 6\n", 5},
+		{HEAD "node 0x1 a b\nend 6\n", 5},
+		{HEAD "port 0x10 255 0x20 1 4x EDR 990 5 9 -\nend 6\n", 5},
+		{HEAD "port 0x10 1 0x20 1 5x EDR 990 5 9 -\nend 6\n", 5},
+		{HEAD "port 0x10 1 0x20 1 4x EDR 990 5 9\nend 6\n", 5},
+		{HEAD "port 0x10 1 0x20 1 4x EDR 990 5 9 - 7\nend 6\n", 5},
+		{HEAD "port 0x10 1 0x20 1 4x EDR 990 -5 9 -\nend 6\n", 5},
+		{HEAD "port 0x10 1 0x20 1 4x EDR 990 18446744073709551616 9 -\nend 6\n", 5},
+		{HEAD "last 800 100 2 - 1\nend 6\n", 5},
+		{HEAD "port 0x10 1 0x20 1 4x EDR 990 5 9 -\nlast 991 0 2 - 1\nend 7\n", 6},
+		{HEAD "port 0x10 1 0x20 1 4x EDR 990 5 9 -\nlast 900 91 2 - 1\nend 7\n", 6},
+		{HEAD "port 0x10 1 0x20 1 4x EDR 990 5 9 -\nlast 900 9 2 - 1\nlast 900 9 2 - 1\nend 8\n", 7},
+		{HEAD "port 0x10 1 0x20 1 4x EDR 990 5 9 -\nport 0x10 1 0x20 1 4x EDR 990 5 9 -\nend 7\n", 6},
+		{HEAD FINDINGS "end 6\n", 5},
+		{HEAD "finding link-ber-great critical 0x10 1 0x20 1 900 990 0 - - -\nend 6\n", 5},
+		{HEAD "finding link-ber-high note 0x10 1 0x20 1 900 990 0 - - -\nend 6\n", 5},
+		{HEAD "finding link-ber-high warning 0x10 1 0x20 1 991 990 0 - - -\nend 6\n", 5},
+		{HEAD "ack link-flaps 0x10 - 5000 -\nend 6\n", 5},
+		{HEAD "ack link-flaps 0x0 - 5000 T\nend 6\n", 5},
+		{HEAD "nack link-flaps 0x10 - 5000 T\nend 6\n", 5},
+		{HEAD "\nend 6\n", 5},
+	};
+
+	(void)unused;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct state s;
+		unsigned line = 99;
+
+		assert_int_equal(parse(rows[i].text, &s, &line), -EINVAL);
+		assert_int_equal(line, rows[i].line);
+		assert_null(s.ports);
+		state_clear(&s);
+	}
+}
+
+/* Cut anywhere, a file is refused. */
+static void test_cut(void **unused)
+{
+	const char *whole = HEAD NODES PORTS FINDING ACK "end 13\n";
+	char copy[2048];
+
+	(void)unused;
+	for (size_t size = 0; size < strlen(whole); size++) {
+		struct state s;
+		unsigned line;
+
+		memcpy(copy, whole, size);
+		copy[size] = '\0';
+		assert_int_equal(parse(copy, &s, &line), -EINVAL);
+	}
+}
+
+static void test_places(void **unused)
+{
+	static const struct {
+		const char *text;
+		int error;
+		uint64_t guid;
+		int port;
+	} rows[] = {
+		{"leaf-01[3]", 0, 0x10, 3},
+		{"gpu-001 mlx5_0", 0, 0x20, FINDING_WHOLE_NODE},
+		{"0x99[1]", 0, 0x99, 1},
+		{"leaf-02[3]", -ENOENT, 0, 0},
+		{"leaf-01[]", -EINVAL, 0, 0},
+		{"leaf-01[255]", -EINVAL, 0, 0},
+		{"leaf-01[3", -EINVAL, 0, 0},
+		{"[3]", -EINVAL, 0, 0},
+		{"leaf-01[3]x", -EINVAL, 0, 0},
+		{"", -EINVAL, 0, 0},
+	};
+	struct state s;
+	unsigned line;
+
+	(void)unused;
+	assert_int_equal(parse(HEAD NODES "end 7\n", &s, &line), 0);
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t guid = 0;
+		int port = 0;
+
+		assert_int_equal(state_place(&s, rows[i].text, &guid, &port), rows[i].error);
+		if (rows[i].error == 0) {
+			assert_int_equal(guid, rows[i].guid);
+			assert_int_equal(port, rows[i].port);
+		}
+	}
+	state_clear(&s);
+}
+
+static void test_times(void **unused)
+{
+	uint64_t seconds;
+	char text[STATE_TIME];
+
+	(void)unused;
+	assert_int_equal(state_time_parse("2026-11-30", &seconds), 0);
+	assert_int_equal(seconds, 1796083200); /* 2026-12-01T00:00:00Z */
+	assert_int_equal(state_time_parse("2026-11-30T10:42:21Z", &seconds), 0);
+	state_time_text(seconds, text);
+	assert_string_equal(text, "2026-11-30T10:42:21Z");
+	assert_int_equal(state_time_parse("1700000000", &seconds), 0);
+	assert_int_equal(seconds, 1700000000);
+	for (const char *const *bad = (const char *const[]){"", "tomorrow", "2026-13-01", "2026-11-30 10:00", "2026-11-30T10:00:00",
+							    "1960-01-01", "26-11-30", NULL};
+	     *bad; bad++)
+		assert_int_equal(state_time_parse(*bad, &seconds), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_read),   cmocka_unit_test(test_written_is_read), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_cut),    cmocka_unit_test(test_places),	       cmocka_unit_test(test_times),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
