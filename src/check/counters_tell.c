@@ -235,7 +235,6 @@ static void tell_waiting(struct judging *g, uint32_t port, struct finding_list *
 	f = add(g, port, FINDING_PORT_CONGESTED, COUNTER_XMIT_WAIT, findings);
 	finding_set(&f->wanted, "less than %u %% of the time", g->options->congestion);
 	finding_set(&f->got, "%s%.0f %% of %s", at_least(least), percent, span(j->seconds, text));
-	f->weight = percent;
 }
 
 void judged_tell(struct judging *g, uint32_t port, struct finding_list *findings)
