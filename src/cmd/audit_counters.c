@@ -16,7 +16,7 @@ static const struct argp_option options_table[] = {
 	{"hold", KEY_HOLD, "MIN", 0, "a finding stays until clean for so long (default 60)", 0},
 	{"error-thresholds", KEY_THRESHOLDS, "FILE", 0, "thresholds of totals, as infiniband-diags has them", 0},
 	{"suppress", KEY_SUPPRESS, "NAMES", 0, "counters to tell nothing of: NAME,NAME...", 0},
-	{"suppress-common", KEY_SUPPRESS_COMMON, NULL, 0, "likewise, of PortRcvSwitchRelayErrors", 0},
+	{"suppress-common", KEY_SUPPRESS_COMMON, NULL, 0, "tell nothing of PortRcvSwitchRelayErrors", 0},
 	{"congestion", KEY_CONGESTION, "PERCENT", 0, "warn of ports that could not send for so much of the time", 0},
 	{"now", KEY_NOW, "SECONDS", OPTION_HIDDEN, "for tests: the time, in seconds since 1970", 0},
 	{0},

@@ -28,7 +28,7 @@ def test_help_and_version(ibqos):
 
 
 @pytest.mark.parametrize("command", ["discover", "lint", "import", "plan", "apply", "rollback", "history", "confirm", "verify",
-                                     "trace", "audit", "snapshot", "diff", "job env", "job check", "job host", "job log",
+                                     "trace", "audit", "ack", "snapshot", "diff", "job env", "job check", "job host", "job log",
                                      "job bw-plan", "job bw-read"])
 def test_help_fits_a_terminal(ibqos, command):
     """No line too long, and none cut short in the middle of a sentence."""

@@ -394,6 +394,9 @@ def test_totals_are_those_of_perfquery(fab, look):
                     ext = attribute == "PortCountersExtended"
                     if "Select" in name or "cast" in name or (re.search(r"Data|Pkts", name) and name not in ("PortXmitData", "PortRcvPkts")):
                         continue  # MADs are counted meanwhile
+                    if name == "QP1Dropped" and not ext:
+                        assert value == re.search(r"VL15Dropped:\.*(\d+)", said)[1]  # libibmad reads it at the wrong place
+                        continue
                     if not ext and re.search(r"Data|Pkts", name):
                         continue  # 32 bits of what ibqos reads in 64
                     assert got.get((node, port, name), 0) == int(value), (node, port, name)
