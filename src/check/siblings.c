@@ -333,6 +333,37 @@ static void tell_missing(struct comparing *c, struct odd *odd)
 	explain(c, odd);
 }
 
+#define SMALLER_LEAST 3
+
+/*
+ * Leaves with as many cables fewer as hosts fewer, several of them: a number that did not go into all leaves evenly, by
+ * design. Of a single one that would be a fault beside a host that is off.
+ */
+static void pass_over_smaller_leaves(struct comparing *c)
+{
+	const struct site *site = c->site;
+	uint32_t nodes = site->fabric->node_count, smaller = 0;
+	uint32_t *lacking = c->values, *most = c->tally; /* by node; by role */
+
+	memset(lacking, 0, nodes * sizeof(*lacking));
+	memset(most, 0, nodes * sizeof(*most));
+	for (uint32_t n = 0; n < nodes; n++)
+		if (site->role[n] != FABRIC_NONE && site->hosts[n] > most[site->role[n]])
+			most[site->role[n]] = site->hosts[n];
+	for (size_t i = 0; i < c->fewer.count; i++)
+		if (!c->fewer.items[i].told)
+			lacking[c->fewer.items[i].from] += c->fewer.items[i].want - c->fewer.items[i].have;
+	for (uint32_t n = 0; n < nodes; n++) {
+		if (lacking[n] > 0 && site->level[n] == 0 && most[site->role[n]] - site->hosts[n] == lacking[n])
+			smaller++;
+		else
+			lacking[n] = 0;
+	}
+	for (size_t i = 0; smaller >= SMALLER_LEAST && i < c->fewer.count; i++)
+		if (!c->fewer.items[i].told && lacking[c->fewer.items[i].from] > 0)
+			explain(c, &c->fewer.items[i]);
+}
+
 static void tell_bundles(struct comparing *c)
 {
 	for (size_t i = 0; i < c->fewer.count; i++)
@@ -341,6 +372,7 @@ static void tell_bundles(struct comparing *c)
 	for (size_t i = 0; i < c->fewer.count; i++)
 		if (!c->fewer.items[i].told)
 			tell_moved(c, &c->fewer.items[i]);
+	pass_over_smaller_leaves(c);
 	for (size_t i = 0; i < c->fewer.count; i++)
 		if (!c->fewer.items[i].told && c->fewer.items[i].have * 2 >= c->fewer.items[i].want)
 			tell_missing(c, &c->fewer.items[i]);

@@ -128,6 +128,7 @@ struct hole {
 	uint32_t node;
 	unsigned port;
 	char name[NAME_MAX_LENGTH * 2]; /* of the host that is likely missing; "" */
+	char beside[NAME_MAX_LENGTH];	/* the host before it: with adapters on several leaves the same on each */
 };
 
 struct holes {
@@ -186,6 +187,7 @@ static int find_holes(const struct site *site, const struct names *names, uint32
 
 	for (unsigned p = 1; p <= f->nodes[node].ports; p++) {
 		struct hole *items, hole = {.node = node, .port = p};
+		struct host_name beside;
 		uint32_t below, above;
 		bool named;
 
@@ -198,6 +200,8 @@ static int find_holes(const struct site *site, const struct names *names, uint32
 		named = guess(site, names, node, p, hole.name, sizeof(hole.name));
 		if (!named)
 			hole.name[0] = '\0';
+		if (parse_name(f->nodes[below != FABRIC_NONE ? below : above].name, &beside))
+			memcpy(hole.beside, beside.host, sizeof(hole.beside));
 		if ((!named && (below == FABRIC_NONE || above == FABRIC_NONE)) || !hosts_elsewhere(site, names, &hole))
 			continue;
 		items = array_grow(holes->items, &holes->room, holes->count + 1, sizeof(*items));
@@ -214,6 +218,8 @@ static int by_hole(const void *a, const void *b)
 	const struct hole *x = a, *y = b;
 	int names = strcmp(x->name, y->name);
 
+	if (names == 0 && !x->name[0])
+		names = strcmp(x->beside, y->beside);
 	if (names != 0)
 		return names;
 	if (x->node != y->node)
@@ -221,7 +227,7 @@ static int by_hole(const void *a, const void *b)
 	return x->port < y->port ? -1 : x->port > y->port;
 }
 
-/* One finding a host that has a name; of those without, one a switch. */
+/* One finding a host that has a name; of those without, one for all beside the same host. */
 static void tell_holes(const struct site *site, struct holes *holes, struct finding_list *findings)
 {
 	const struct fabric *f = site->fabric;
@@ -239,7 +245,7 @@ static void tell_holes(const struct site *site, struct holes *holes, struct find
 		for (next = i + 1; next < holes->count; next++) {
 			const struct hole *other = &holes->items[next];
 
-			if (strcmp(other->name, hole->name) != 0 || (!hole->name[0] && other->node != hole->node))
+			if (strcmp(other->name, hole->name) != 0 || (!hole->name[0] && strcmp(other->beside, hole->beside) != 0))
 				break;
 			finding_append(&told->detail, "also %s[%u]", f->nodes[other->node].name ? f->nodes[other->node].name : "",
 				       other->port);

@@ -145,3 +145,20 @@ def test_a_missing_rail_and_three_levels_of_one_pod(fabric):
     r = fabric(net=net).ibqos("audit", "--format", "json").ok(3)
     found = [x for x in r.json["findings"] if x["code"].startswith("sibling")]
     assert len(found) == 1 and nodes_of(found[0]) == {e.guid for e in fault.ends}
+
+
+def test_leaves_that_are_smaller_by_design(fabric):
+    """44 hosts on 6 leaves of 8: the last four have 7 hosts and 7 cables up. One alone like that is told."""
+    net = tree2(radix=16, leaves=6, spines=4, hosts_per_leaf=8)
+    cut = [(f"leaf-{n:02}", f"spine-{n - 2:02}", f"gpu-{8 * n:03}") for n in (3, 4, 5, 6)]
+    for leaf, spine, host in cut:
+        net.remove(net[leaf].cables[net[leaf].to(spine)[0]])
+        net.remove_node(host)
+    r = fabric(net=net).ibqos("audit", "--format", "json").ok(3)
+    assert not [x for x in r.json["findings"] if x["code"] == "sibling-cable-missing"]
+    net = tree2(radix=16, leaves=6, spines=4, hosts_per_leaf=8)
+    net.remove(net["leaf-03"].cables[net["leaf-03"].to("spine-01")[0]])
+    net.remove_node("gpu-024")
+    r = fabric(net=net).ibqos("audit", "--format", "json").ok(3)
+    x, = [x for x in r.json["findings"] if x["code"] == "sibling-cable-missing"]
+    assert {x["node"], x["peer"]} == {"leaf-03", "spine-01"}
