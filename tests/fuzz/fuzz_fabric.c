@@ -307,6 +307,27 @@ static void check_port(const struct fabric *f, uint32_t port)
 
 /* --- the whole --- */
 
+/* Whatever is concluded is about what is there; ranks are numbers; nothing changes against the fabric itself. */
+static void check_conclusions(const struct fabric *f, struct finding_list *findings)
+{
+	struct audit_options options = {.today = 0}, same = {.baseline = f};
+	size_t told = findings->count;
+
+	require(audit_baseline(f, &same, findings) == 0 && findings->count == told);
+	require(audit_siblings(f, &options, findings) == 0);
+	for (size_t i = told; i < findings->count; i++) {
+		const struct finding *g = &findings->items[i];
+
+		require(g->guid && fabric_find_node(f, g->guid) != FABRIC_NONE && g->what && g->wanted && g->got);
+		require(!g->peer_guid || fabric_find_node(f, g->peer_guid) != FABRIC_NONE);
+	}
+	require(audit_rank(f, NULL, findings) == 0);
+	for (size_t i = 0; i < findings->count; i++)
+		require(isfinite(findings->items[i].weight) && findings->items[i].weight >= 0);
+	told = findings->count;
+	require(audit_uniform(f, findings) == 0 && findings->count <= told);
+}
+
 static void check_audit(const struct fabric *f)
 {
 	struct finding_list findings = {0};
@@ -324,6 +345,7 @@ static void check_audit(const struct fabric *f)
 		if (g->code == FINDING_LINK_WIDTH_LOW || g->code == FINDING_LINK_SPEED_LOW)
 			require(g->wanted && strcmp(g->wanted, g->got) != 0 && result.links_slow > 0);
 	}
+	check_conclusions(f, &findings);
 	finding_list_sort(&findings);
 	finding_list_clear(&findings);
 }
