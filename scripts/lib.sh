@@ -120,7 +120,8 @@ try:
     suite = et.parse(sys.argv[1]).getroot().find("testsuite")
     tests, skipped = int(suite.attrib["tests"]), int(suite.attrib["skipped"])
     bad = int(suite.attrib["failures"]) + int(suite.attrib["errors"])
-    names = [f"{c.attrib['classname'].replace('.', '/')}.py::{c.attrib['name']}" for c in suite.iter("testcase")
+    # classes are named from tests/, where pytest.ini is
+    names = [f"tests/{c.attrib['classname'].replace('.', '/')}.py::{c.attrib['name']}" for c in suite.iter("testcase")
              if c.find("failure") is not None or c.find("error") is not None]
 except (et.ParseError, AttributeError, KeyError, OSError):
     tests, skipped, bad = 0, 0, 1
