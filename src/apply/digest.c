@@ -163,7 +163,7 @@ int shared_keys_text(const struct text *conf, char **out, size_t *size)
 
 	if (error == 0 && !to)
 		error = -ENOMEM;
-	if (error == 0) {
+	if (to) {
 		fprintf(to, "\n# by ibqos: what all OpenSMs of this fabric must have the same\n");
 		for (size_t i = 0; i < pairs.count; i++)
 			fprintf(to, "%s %s\n", pairs.items[i].key, pairs.items[i].value);

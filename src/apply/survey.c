@@ -185,7 +185,7 @@ static int name_files(struct transaction *t, struct survey *s)
 			path = opensm_conf_get(s->conf, keys[i]);
 		if (!path)
 			path = defaults[i];
-		if (*path != '/') /* "(null)", or seen from the folder that it was started in */
+		if (!path || *path != '/') /* "(null)", or seen from the folder that it was started in */
 			continue;
 		error = copy(&p->files[i].path, path);
 		p->files[i].room = room_at(path);

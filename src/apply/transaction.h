@@ -147,8 +147,8 @@ int steps_make(const struct plan *plan, struct steps *steps);
 void steps_clear(struct steps *steps);
 /* The tables that OpenSM programs from a config; *enabled: `qos` is TRUE. */
 int config_of(const struct text *conf, const char *path, struct qos_config *config, bool *enabled);
-/* The old config with `qos` written as given; the caller frees *text. */
-int conf_with_qos(const struct text *conf, const char *qos, char **text, size_t *size);
+/* The old config with `qos` written as given; the caller frees *made. */
+int conf_with_qos(const struct text *text, const char *qos, char **made, size_t *size);
 
 /* --- history_list.c --- */
 

@@ -79,7 +79,7 @@ static void take(const struct source_sm_query *query, struct sm_table *table)
 int sm_tables_ask(struct source *source, const struct fabric *fabric, struct sm_table *tables, size_t count)
 {
 	struct source_sm_query *queries = calloc(CHUNK, sizeof(*queries));
-	struct sm_table **asked = calloc(CHUNK, sizeof(struct sm_table *));
+	size_t *asked = calloc(CHUNK, sizeof(*asked)); /* which table a query is about */
 	size_t next = 0, used;
 	int error = queries && asked ? 0 : -ENOMEM;
 
@@ -90,12 +90,12 @@ int sm_tables_ask(struct source *source, const struct fabric *fabric, struct sm_
 	}
 	while (error == 0 && next < count) {
 		for (used = 0; next < count && used < CHUNK; next++) {
-			asked[used] = &tables[next];
+			asked[used] = next;
 			used += make_question(fabric, &tables[next], &queries[used]);
 		}
 		error = source_ask_sm(source, fabric, queries, used);
 		for (size_t i = 0; i < used; i++)
-			take(&queries[i], asked[i]);
+			take(&queries[i], &tables[asked[i]]);
 	}
 	free(queries);
 	free(asked);

@@ -124,6 +124,8 @@ static int take_names(struct state *state, const struct fabric *fabric)
 			old++;
 			continue;
 		}
+		if (!node)
+			break;
 		nodes[count++] = (struct state_node){node->guid, strdup(node->name ? node->name : "")};
 		if (!nodes[count - 1].name) {
 			count--;

@@ -48,7 +48,9 @@ const char *finding_advice(const struct finding *f)
 {
 	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
 
-	return cause ? cause->advice : finding_kind(f->code)->advice;
+	if (cause)
+		return cause->advice;
+	return (unsigned)f->code < FINDING_CODES ? kinds[f->code].advice : "";
 }
 
 const char *finding_severity_name(enum finding_severity severity)
