@@ -14,6 +14,7 @@ struct making {
 	const struct policy *policy;
 	const struct fabric *fabric;
 	const struct sm_probe_options *options;
+	struct sm_probe_options sample; /* what these become where there are no two leaves */
 	struct policy_rule *rules;
 	size_t rule_count;
 	uint32_t *hosts; /* port indexes of active adapter ports, in the fabric's order */
@@ -384,7 +385,6 @@ static int add_leaves(struct making *m, unsigned *skipped)
 
 static int add_all(struct making *m, unsigned *skipped)
 {
-	struct sm_probe_options sample = *m->options;
 	int error;
 
 	if (m->options->all_leaves) {
@@ -393,8 +393,9 @@ static int add_all(struct making *m, unsigned *skipped)
 			return error;
 		/* hosts on one switch, or back to back: there are no two leaves to ask between */
 		*skipped = 0;
-		sample.all_leaves = false;
-		m->options = &sample;
+		m->sample = *m->options;
+		m->sample.all_leaves = false;
+		m->options = &m->sample;
 	}
 	error = add_spread(m);
 	for (size_t i = 0; error == 0 && i < m->rule_count; i++)
