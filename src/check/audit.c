@@ -288,7 +288,7 @@ static void tell(const struct fabric *fabric, const struct fabric_link *link, co
 		f = add_level(fabric, link, view, width,
 			      width ? FINDING_LINK_WIDTH_BELOW_POLICY : FINDING_LINK_SPEED_BELOW_POLICY,
 			      l->expected, l->can ? l->can : l->active, findings);
-		finding_append(&f->detail, "link class '%s'", view->class->name);
+		finding_append(&f->detail, "link class '%s'", view->class ? view->class->name : "?");
 	}
 }
 

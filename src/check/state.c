@@ -134,7 +134,7 @@ static int take_names(struct state *state, const struct fabric *fabric)
 		old += was && was->guid == node->guid;
 		new ++;
 	}
-	for (old = 0; old < state->node_count; old++)
+	for (old = 0; state->nodes && old < state->node_count; old++)
 		free(state->nodes[old].name);
 	free(state->nodes);
 	state->nodes = nodes;

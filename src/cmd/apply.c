@@ -44,11 +44,15 @@ static void take_standby(struct argp_state *state, struct apply_command *o, char
 	char *colon = strrchr(arg, ':');
 	struct apply_standby *grown;
 
-	if (!colon || colon == arg || strlen(colon + 1) != 64 || colon[1 + strspn(colon + 1, "0123456789abcdefABCDEF")])
+	if (!colon || colon == arg || strlen(colon + 1) != 64 || colon[1 + strspn(colon + 1, "0123456789abcdefABCDEF")]) {
 		argp_error(state, "--standby %s: not a host, a colon and a SHA-256 of 64 hexadecimal digits", arg);
+		return;
+	}
 	grown = array_grow(o->standby, &o->standby_room, o->apply.standby_count + 1, sizeof(*grown));
-	if (!grown)
+	if (!grown) {
 		argp_failure(state, IBQOS_EXIT_UNKNOWN, 0, "out of memory");
+		return;
+	}
 	*colon = '\0';
 	o->standby = grown;
 	o->standby[o->apply.standby_count++] = (struct apply_standby){arg, colon + 1};

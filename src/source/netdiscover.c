@@ -369,7 +369,7 @@ static int read_line(struct reading *r)
 
 static int add_link(struct reading *r, const struct told_link *link)
 {
-	uint32_t a = fabric_node_port(r->fabric, link->node, link->port), b, node = r->fabric->node_count;
+	uint32_t a = fabric_node_port(r->fabric, link->node, link->port), b, node;
 	struct fabric_port *ports = r->fabric->ports;
 	int error;
 

@@ -65,7 +65,7 @@ static void add_way(struct walk *w, const struct way *before, uint32_t from)
 		return;
 	}
 	if (index % BLOCK == 0) {
-		struct way **blocks = array_grow(w->blocks, &w->block_room, index / BLOCK + 1, sizeof(*blocks));
+		struct way **blocks = array_grow(w->blocks, &w->block_room, index / BLOCK + 1, sizeof(struct way *));
 
 		if (blocks)
 			w->blocks = blocks;

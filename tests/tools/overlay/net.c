@@ -69,14 +69,14 @@ static void sort_all(struct net *net)
 
 	for (struct node *n = net->first; n; n = n->next)
 		net->nodes++;
-	net->by_id = calloc(net->nodes + 1, sizeof(net->by_id[0]));
-	net->by_guid = calloc(net->nodes + 1, sizeof(net->by_guid[0]));
+	net->by_id = calloc(net->nodes + 1, sizeof(struct node *));
+	net->by_guid = calloc(net->nodes + 1, sizeof(struct node *));
 	if (!net->by_id || !net->by_guid)
 		die("out of memory");
 	for (struct node *n = net->first; n; n = n->next, i++)
 		net->by_id[i] = net->by_guid[i] = n;
-	qsort(net->by_id, net->nodes, sizeof(net->by_id[0]), id_order);
-	qsort(net->by_guid, net->nodes, sizeof(net->by_guid[0]), guid_order);
+	qsort(net->by_id, net->nodes, sizeof(struct node *), id_order);
+	qsort(net->by_guid, net->nodes, sizeof(struct node *), guid_order);
 }
 
 /* The description behind '#': in quotes, or bare up to what ibnetdiscover adds to a switch. */
@@ -212,7 +212,7 @@ struct node *net_by_guid(const struct net *net, uint64_t guid)
 {
 	struct node wanted = {.guid = guid}, *key = &wanted, **found;
 
-	found = bsearch(&key, net->by_guid, net->nodes, sizeof(net->by_guid[0]), guid_order);
+	found = bsearch(&key, net->by_guid, net->nodes, sizeof(struct node *), guid_order);
 	return found ? *found : NULL;
 }
 
