@@ -175,6 +175,7 @@ bool fabric_agent_address(const struct fabric *fabric, uint32_t agent, bool dire
 unsigned fabric_port_state(const struct fabric_port *port);
 unsigned fabric_port_phys_state(const struct fabric_port *port);
 unsigned fabric_port_lid(const struct fabric_port *port);
+unsigned fabric_port_sm_sl(const struct fabric_port *port); /* MasterSMSL */
 unsigned fabric_port_vl_cap(const struct fabric_port *port);	   /* code 1..5 */
 unsigned fabric_port_oper_vls(const struct fabric_port *port);	   /* code 1..5 */
 unsigned fabric_port_high_limit(const struct fabric_port *port);

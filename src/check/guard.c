@@ -20,7 +20,7 @@ uint16_t paths_management_sls(const struct fabric *fabric)
 		const struct fabric_port *port = &fabric->ports[i];
 
 		if (port->known && fabric_port_lid(port) != 0 && fabric_port_state(port) == FABRIC_STATE_ACTIVE)
-			sls |= 1u << (port->info[36] & 15); /* IBA 14.2.5.6: MasterSMSL */
+			sls |= 1u << fabric_port_sm_sl(port);
 	}
 	return sls;
 }

@@ -22,6 +22,24 @@ error_t cmd_apply_option(int key, char *arg, struct argp_state *state, struct ib
 	}
 }
 
+error_t cmd_parse_change(int key, char *arg, struct argp_state *state)
+{
+	struct cmd_options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		cmd_hand_down(state, o);
+		return 0;
+	case APPLY_KEY_STATE_DIR:
+		o->ctx->state_dir = arg;
+		return 0;
+	case ARGP_KEY_END: /* without an ID too */
+		return 0;
+	default:
+		return cmd_argument(key, arg, state, o, 1, "");
+	}
+}
+
 /* "about 12 s more", by the ports that came since the first look at these tables; "" where none did. */
 static void format_rest(const struct cmd_progress *p, uint32_t right, uint32_t rest, uint64_t now, char text[32])
 {

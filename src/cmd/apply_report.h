@@ -15,6 +15,8 @@ enum { APPLY_KEY_DEADLINE = 0x300, APPLY_KEY_ALLOW_INCOMPLETE, APPLY_KEY_STATE_D
 
 /* Takes one of APPLY_OPTIONS; ARGP_ERR_UNKNOWN for another key. */
 error_t cmd_apply_option(int key, char *arg, struct argp_state *state, struct ibqos_ctx *ctx, struct apply_options *options);
+/* Parser of a command about one of the changes in history, whose input is a struct cmd_options: --state-dir and [ID]. */
+error_t cmd_parse_change(int key, char *arg, struct argp_state *state);
 void cmd_apply_defaults(struct apply_options *options);
 /* Has what preflight finds reported before a file is touched, and progress shown. Comes before the run. */
 void cmd_apply_begin(struct apply_options *options, struct cmd_session *s);

@@ -71,6 +71,8 @@ error_t cmd_argument(int key, char *arg, struct argp_state *state, struct cmd_op
 		     const char *name);
 /* An option's whole number in low..high, or a usage error (exit 3). */
 uint64_t cmd_number(struct argp_state *state, const char *option, const char *text, uint64_t low, uint64_t high);
+/* Appends to a list of strings that may be given more than once; the caller frees the list. 0, or ENOMEM, which is told. */
+error_t cmd_keep(struct argp_state *state, const char ***list, size_t *count, size_t *room, const char *item);
 void cmd_defaults(struct cmd_options *options, struct ibqos_ctx *ctx);
 
 /* --- a run of a command (session.c) --- */
@@ -131,6 +133,9 @@ bool session_verify(struct cmd_session *s, const struct qos_config *config, stru
 void session_coverage(struct cmd_session *s, const struct verify_result *result);
 /* Writes a text to a file, which is replaced whole, to a device, or (path NULL) to standard output. 0 or -errno. */
 int cmd_write(const char *path, const char *text, size_t size);
+/* A table of coverage, ended by report_table_end(): what was asked for, how often, and how that ended. */
+void session_coverage_table(struct report *r, const char *key, const char *title);
+void session_coverage_row(struct report *r, const char *item, const struct check_coverage *c);
 /* A number in JSON, and a field of text where it is not 0: counts of MADs that went wrong. */
 void session_failures(struct report *r, const char *key, const char *title, uint64_t count);
 /* The MADs of the whole run: to discover and to ask. session_coverage() has them already. */

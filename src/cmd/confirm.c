@@ -10,38 +10,14 @@
 
 #include "confirm.h"
 
-struct confirm_command {
-	struct cmd_options common; /* first: children get the same pointer */
-};
-
-enum { KEY_STATE_DIR = 0x200 };
-
 static const struct argp_option own_options[] = {
-	{"state-dir", KEY_STATE_DIR, "DIR", 0, "where history is kept (default " IBQOS_STATE_DIR ")", 0},
+	{"state-dir", APPLY_KEY_STATE_DIR, "DIR", 0, "where history is kept (default " IBQOS_STATE_DIR ")", 0},
 	{0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct confirm_command *o = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		cmd_hand_down(state, &o->common);
-		return 0;
-	case KEY_STATE_DIR:
-		o->common.ctx->state_dir = arg;
-		return 0;
-	case ARGP_KEY_END:
-		return 0;
-	default:
-		return cmd_argument(key, arg, state, &o->common, 1, "");
-	}
-}
-
 static const struct argp argp = {
 	.options = own_options,
-	.parser = parse,
+	.parser = cmd_parse_change,
 	.args_doc = "[ID]",
 	.doc = "Keeps a change that `ibqos apply --confirm-within` has made: its timer then undoes nothing. ID is what apply "
 	       "printed, the name of the history folder; without it the newest change in force is meant. Asks no device.\v"
@@ -51,16 +27,16 @@ static const struct argp argp = {
 
 enum ibqos_exit cmd_confirm(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	struct confirm_command options = {0};
+	struct cmd_options options = {0};
 	char *confirmed = NULL;
 	struct cmd_session s;
 	int error;
 
-	cmd_defaults(&options.common, ctx);
+	cmd_defaults(&options, ctx);
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
-	if (!session_begin(&s, ctx, &options.common))
+	if (!session_begin(&s, ctx, &options))
 		return IBQOS_EXIT_UNKNOWN;
-	error = apply_confirm(ctx, options.common.argument[0], &s.findings, &confirmed);
+	error = apply_confirm(ctx, options.argument[0], &s.findings, &confirmed);
 	if (error != 0)
 		session_fail(&s, "cannot confirm: %s", strerror(-error));
 	report_section(s.report, "confirm", "confirm");

@@ -3,42 +3,18 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cmd.h"
+#include "apply_report.h"
 
 #include "ibqos/apply.h"
 
-struct history_command {
-	struct cmd_options common; /* first: children get the same pointer */
-};
-
-enum { KEY_STATE_DIR = 0x200 };
-
 static const struct argp_option own_options[] = {
-	{"state-dir", KEY_STATE_DIR, "DIR", 0, "where apply keeps it (default " IBQOS_STATE_DIR ")", 0},
+	{"state-dir", APPLY_KEY_STATE_DIR, "DIR", 0, "where apply keeps it (default " IBQOS_STATE_DIR ")", 0},
 	{0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct history_command *o = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		cmd_hand_down(state, &o->common);
-		return 0;
-	case KEY_STATE_DIR:
-		o->common.ctx->state_dir = arg;
-		return 0;
-	case ARGP_KEY_END:
-		return 0;
-	default:
-		return cmd_argument(key, arg, state, &o->common, 1, "");
-	}
-}
-
 static const struct argp argp = {
 	.options = own_options,
-	.parser = parse,
+	.parser = cmd_parse_change,
 	.args_doc = "[ID]",
 	.doc = "Lists the changes that `ibqos apply` has made on this host, newest first: when, by whom, the policy, what came "
 	       "of it and whether `ibqos rollback --to` its folder can undo it. With ID shows one of them and its journal.\v"
@@ -111,18 +87,18 @@ static void show(struct report *r, const struct apply_entry *e)
 
 enum ibqos_exit cmd_history(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	struct history_command options = {0};
+	struct cmd_options options = {0};
 	struct apply_entry *entries = NULL;
 	struct cmd_session s;
 	const char *id;
 	size_t count = 0;
 	int error;
 
-	cmd_defaults(&options.common, ctx);
+	cmd_defaults(&options, ctx);
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
-	if (!session_begin(&s, ctx, &options.common))
+	if (!session_begin(&s, ctx, &options))
 		return IBQOS_EXIT_UNKNOWN;
-	id = options.common.arguments ? options.common.argument[0] : NULL;
+	id = options.arguments ? options.argument[0] : NULL;
 	error = apply_history(ctx, id, &entries, &count);
 	if (error != 0)
 		session_fail(&s, "cannot read the history in %s%s%s: %s", ctx->state_dir, id ? " of change " : "", id ? id : "",

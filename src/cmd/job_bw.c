@@ -97,7 +97,6 @@ static error_t parse_plan(int key, char *arg, struct argp_state *state)
 static error_t parse_read(int key, char *arg, struct argp_state *state)
 {
 	struct bw_options *o = state->input;
-	const char **grown;
 
 	switch (key) {
 	case KEY_RATE:
@@ -110,14 +109,7 @@ static error_t parse_read(int key, char *arg, struct argp_state *state)
 		o->busy = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		grown = array_grow(o->files, &o->file_room, o->file_count + 1, sizeof(*grown));
-		if (!grown) {
-			argp_failure(state, IBQOS_EXIT_UNKNOWN, 0, "out of memory");
-			return ENOMEM;
-		}
-		o->files = grown;
-		o->files[o->file_count++] = arg;
-		return 0;
+		return cmd_keep(state, &o->files, &o->file_count, &o->file_room, arg);
 	case ARGP_KEY_END:
 		if (o->file_count == 0)
 			argp_error(state, "files with ib_write_bw's output are missing");

@@ -54,19 +54,6 @@ static const struct argp_option own_options[] = {
 	{0},
 };
 
-static error_t keep(struct argp_state *state, const char ***list, size_t *count, size_t *room, const char *item)
-{
-	const char **grown = array_grow(*list, room, *count + 1, sizeof(*grown));
-
-	if (!grown) {
-		argp_failure(state, IBQOS_EXIT_UNKNOWN, 0, "out of memory");
-		return ENOMEM;
-	}
-	*list = grown;
-	(*list)[(*count)++] = item;
-	return 0;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct check_options *o = state->input;
@@ -92,7 +79,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->pid = (unsigned)cmd_number(state, "--pid", arg, 1, 4194304);
 		return 0;
 	case KEY_ENV_FILE:
-		return keep(state, &o->env_files, &o->env_file_count, &o->env_file_room, arg);
+		return cmd_keep(state, &o->env_files, &o->env_file_count, &o->env_file_room, arg);
 	case KEY_NO_CONF:
 		o->no_conf = true;
 		return 0;
@@ -119,7 +106,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->question.gin = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		return keep(state, &o->scripts, &o->script_count, &o->script_room, arg);
+		return cmd_keep(state, &o->scripts, &o->script_count, &o->script_room, arg);
 	case ARGP_KEY_END:
 		if (!o->policy != !o->class)
 			argp_error(state, "--policy and --class go together");

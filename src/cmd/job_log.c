@@ -25,7 +25,6 @@ static const struct argp_option own_options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct log_options *o = state->input;
-	const char **grown;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -41,14 +40,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->metrics = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		grown = array_grow(o->files, &o->file_room, o->file_count + 1, sizeof(*grown));
-		if (!grown) {
-			argp_failure(state, IBQOS_EXIT_UNKNOWN, 0, "out of memory");
-			return ENOMEM;
-		}
-		o->files = grown;
-		o->files[o->file_count++] = arg;
-		return 0;
+		return cmd_keep(state, &o->files, &o->file_count, &o->file_room, arg);
 	case ARGP_KEY_END:
 		if (o->file_count == 0)
 			argp_error(state, "a log is missing; - is standard input");

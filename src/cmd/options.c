@@ -272,6 +272,19 @@ error_t cmd_argument(int key, char *arg, struct argp_state *state, struct cmd_op
 	}
 }
 
+error_t cmd_keep(struct argp_state *state, const char ***list, size_t *count, size_t *room, const char *item)
+{
+	const char **grown = array_grow(*list, room, *count + 1, sizeof(*grown));
+
+	if (!grown) {
+		argp_failure(state, IBQOS_EXIT_UNKNOWN, 0, "out of memory");
+		return ENOMEM;
+	}
+	*list = grown;
+	(*list)[(*count)++] = item;
+	return 0;
+}
+
 void cmd_defaults(struct cmd_options *options, struct ibqos_ctx *ctx)
 {
 	*options = (struct cmd_options){

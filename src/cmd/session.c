@@ -250,7 +250,7 @@ bool session_verify(struct cmd_session *s, const struct qos_config *config, stru
 	return *verify != NULL;
 }
 
-void session_coverage(struct cmd_session *s, const struct verify_result *result)
+void session_coverage_table(struct report *r, const char *key, const char *title)
 {
 	static const struct report_column columns[] = {
 		{.key = "item", .title = "asked for", .type = REPORT_STRING},
@@ -261,18 +261,25 @@ void session_coverage(struct cmd_session *s, const struct verify_result *result)
 		{.key = "not_asked", .title = "given up", .type = REPORT_NUMBER},
 	};
 
-	report_table(s->report, "coverage", "coverage", columns, sizeof(columns) / sizeof(columns[0]));
-	for (int i = 0; i < VERIFY_ITEMS; i++) {
-		const struct check_coverage *c = &result->coverage[i];
+	report_table(r, key, title, columns, sizeof(columns) / sizeof(columns[0]));
+}
 
-		report_cell_string(s->report, verify_item_name(i));
-		report_cell_number(s->report, c->asked);
-		report_cell_number(s->report, c->ended[MAD_ANSWERED]);
-		report_cell_number(s->report, c->ended[MAD_STATUS]);
-		report_cell_number(s->report, c->ended[MAD_TIMED_OUT]);
-		report_cell_number(s->report, c->ended[MAD_NOT_ASKED]);
-		report_row_end(s->report);
-	}
+void session_coverage_row(struct report *r, const char *item, const struct check_coverage *c)
+{
+	report_cell_string(r, item);
+	report_cell_number(r, c->asked);
+	report_cell_number(r, c->ended[MAD_ANSWERED]);
+	report_cell_number(r, c->ended[MAD_STATUS]);
+	report_cell_number(r, c->ended[MAD_TIMED_OUT]);
+	report_cell_number(r, c->ended[MAD_NOT_ASKED]);
+	report_row_end(r);
+}
+
+void session_coverage(struct cmd_session *s, const struct verify_result *result)
+{
+	session_coverage_table(s->report, "coverage", "coverage");
+	for (int i = 0; i < VERIFY_ITEMS; i++)
+		session_coverage_row(s->report, verify_item_name(i), &result->coverage[i]);
 	report_table_end(s->report);
 	session_mads(s);
 }

@@ -143,27 +143,9 @@ static void report_result(struct cmd_session *s, const struct policy *policy, co
 
 void cmd_routes_coverage(struct cmd_session *s, const struct routes *routes)
 {
-	static const struct report_column columns[] = {
-		{.key = "item", .title = "asked for", .type = REPORT_STRING},
-		{.key = "asked", .title = "queries", .type = REPORT_NUMBER},
-		{.key = "answered", .title = "answered", .type = REPORT_NUMBER},
-		{.key = "status", .title = "refused", .type = REPORT_NUMBER},
-		{.key = "timed_out", .title = "timed out", .type = REPORT_NUMBER},
-		{.key = "not_asked", .title = "given up", .type = REPORT_NUMBER},
-	};
-
-	report_table(s->report, "routes_coverage", "coverage of forwarding", columns, sizeof(columns) / sizeof(columns[0]));
-	for (int i = 0; i < ROUTES_ITEMS; i++) {
-		const struct check_coverage *c = routes_coverage(routes, i);
-
-		report_cell_string(s->report, routes_item_name(i));
-		report_cell_number(s->report, c->asked);
-		report_cell_number(s->report, c->ended[MAD_ANSWERED]);
-		report_cell_number(s->report, c->ended[MAD_STATUS]);
-		report_cell_number(s->report, c->ended[MAD_TIMED_OUT]);
-		report_cell_number(s->report, c->ended[MAD_NOT_ASKED]);
-		report_row_end(s->report);
-	}
+	session_coverage_table(s->report, "routes_coverage", "coverage of forwarding");
+	for (int i = 0; i < ROUTES_ITEMS; i++)
+		session_coverage_row(s->report, routes_item_name(i), routes_coverage(routes, i));
 	report_table_end(s->report);
 }
 

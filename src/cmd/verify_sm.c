@@ -43,33 +43,17 @@ static void report_sm(struct cmd_session *s, const struct sm_result *result, uns
 	report_section_end(r);
 }
 
+/* Only what there was to ask. */
 static void coverage_row(struct report *r, const char *item, const struct check_coverage *c)
 {
-	if (c->asked == 0)
-		return;
-	report_cell_string(r, item);
-	report_cell_number(r, c->asked);
-	report_cell_number(r, c->ended[MAD_ANSWERED]);
-	report_cell_number(r, c->ended[MAD_STATUS]);
-	report_cell_number(r, c->ended[MAD_TIMED_OUT]);
-	report_cell_number(r, c->ended[MAD_NOT_ASKED]);
-	report_row_end(r);
+	if (c->asked > 0)
+		session_coverage_row(r, item, c);
 }
 
 static void report_coverage(struct report *r, const struct sm_result *result, const struct verify_records *records,
 			    const struct sm_partitions *partitions)
 {
-	static const struct report_column columns[] = {
-		{.key = "item", .title = "asked for", .type = REPORT_STRING},
-		{.key = "asked", .title = "queries", .type = REPORT_NUMBER},
-		{.key = "answered", .title = "answered", .type = REPORT_NUMBER},
-		{.key = "status", .title = "refused", .type = REPORT_NUMBER},
-		{.key = "timed_out", .title = "timed out", .type = REPORT_NUMBER},
-		{.key = "not_asked", .title = "given up", .type = REPORT_NUMBER},
-	};
-
-	report_table(r, "sm_coverage", "coverage of the subnet manager", columns,
-		     sizeof(columns) / sizeof(columns[0]));
+	session_coverage_table(r, "sm_coverage", "coverage of the subnet manager");
 	for (int i = 0; i < SM_ITEMS; i++)
 		coverage_row(r, sm_item_name(i), &result->coverage[i]);
 	for (int i = 0; i < SM_TABLE_KINDS; i++)

@@ -108,6 +108,11 @@ unsigned fabric_port_lid(const struct fabric_port *port)
 	return field(port, IB_PORT_LID_F);
 }
 
+unsigned fabric_port_sm_sl(const struct fabric_port *port)
+{
+	return field(port, IB_PORT_SMSL_F);
+}
+
 unsigned fabric_port_vl_cap(const struct fabric_port *port)
 {
 	return field(port, IB_PORT_VL_CAP_F);

@@ -5,8 +5,6 @@
  */
 #include <string.h>
 
-#include <infiniband/mad.h>
-
 #include "live.h"
 
 /* The questions of one class, which are asked in one run of the engine. */
@@ -66,7 +64,6 @@ static void job_done(void *arg, uint32_t device, const struct mad_query *query,
 /* The SL that the SM wants to be written to on (PortInfo:MasterSMSL), as the port that looked was told. */
 static uint8_t sm_sl(const struct fabric *fabric)
 {
-	const struct fabric_port *from;
 	uint32_t port;
 
 	if (fabric->from_node == FABRIC_NONE)
@@ -74,8 +71,7 @@ static uint8_t sm_sl(const struct fabric *fabric)
 	port = fabric_node_port(fabric, fabric->from_node, fabric->from_port);
 	if (port == FABRIC_NONE || !fabric->ports[port].known)
 		return 0;
-	from = &fabric->ports[port];
-	return (uint8_t)mad_get_field((void *)from->info, 0, IB_PORT_SMSL_F);
+	return (uint8_t)fabric_port_sm_sl(&fabric->ports[port]);
 }
 
 int live_ask_sm(struct mad_engine *engine, const struct fabric *fabric, unsigned sa_timeout_ms,
