@@ -6,6 +6,7 @@
 #   fuzz.sh FOLDER SECONDS [NAME...]
 #
 # FUZZ_CORPUS=FOLDER  where inputs found are kept, and taken from the next time (else they are dropped)
+# FUZZ_SEED=N          what libFuzzer begins its guesses with; without it every run tries something else
 # FUZZ_KEEP=1         afterwards adds to tests/fuzz/corpus what reaches code that nothing there reaches
 set -u
 cd "$(dirname "$(realpath "$0")")/.." || exit 1
@@ -31,6 +32,7 @@ fuzz_one() { # NAME: its log in $scratch/NAME.log, its exit code in $scratch/NAM
 	local name=$1 new=${FUZZ_CORPUS:-$scratch/corpus}/$1 options=()
 	mkdir -p "$new"
 	[ ! -e "tests/fuzz/dict/$name" ] || options+=(-dict="tests/fuzz/dict/$name")
+	[ -z "${FUZZ_SEED:-}" ] || options+=(-seed="$FUZZ_SEED")
 	nice "$dir/fuzz_$name" "${limits[@]}" "${options[@]}" -max_total_time="$seconds" \
 		-artifact_prefix="$dir/found/$name-" "$new" "$seeds/$name" >"$scratch/$name.log" 2>&1 </dev/null
 	echo $? >"$scratch/$name.code"

@@ -2,9 +2,9 @@
 /*
  * Any packets from a umad device, with libibumad's calls that touch the machine replaced by ones that
  * read the input. First byte even: each packet alone is taken exactly if IBA 13.4.2, 14.2.1 and 15.2.1 make
- * it an answer to a Get of class 0x01, 0x81 or 0x03, or the kernel hands a Get back. Odd: an engine asks over that
- * wire; each query is handed back exactly once, with data that was sent for its attribute and modifier,
- * and the counters add up, whatever the kernel and the devices do.
+ * it an answer to a Get of class 0x01, 0x81, 0x03 or 0x04, or the kernel hands a Get back. Odd: an engine
+ * asks over that wire; each query is handed back exactly once, with data that was sent for its attribute and
+ * modifier, and the counters add up, whatever the kernel and the devices do.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@
 #define LID_AGENT 3
 #define DIRECT_AGENT 5
 #define SA_AGENT 6
+#define PERF_AGENT 7
 #define MAD_SIZE 256
 #define SENT_MAX 64 /* packets that the kernel remembers */
 #define DEVICES 5
@@ -82,12 +83,20 @@ int umad_close_port(int fd)
 int umad_register(int fd, int mgmt_class, int version, uint8_t rmpp, long mask[16 / sizeof(long)])
 {
 	require(fd == FD && version == (mgmt_class == 0x03 ? 2 : 1) && rmpp == 0 && !mask);
-	return mgmt_class == 0x01 ? LID_AGENT : mgmt_class == 0x03 ? SA_AGENT : DIRECT_AGENT;
+	return mgmt_class == 0x01   ? LID_AGENT
+	       : mgmt_class == 0x03 ? SA_AGENT
+	       : mgmt_class == 0x04 ? PERF_AGENT
+				    : DIRECT_AGENT;
+}
+
+static bool is_agent(int agent)
+{
+	return agent == LID_AGENT || agent == DIRECT_AGENT || agent == SA_AGENT || agent == PERF_AGENT;
 }
 
 int umad_unregister(int fd, int agent)
 {
-	require(fd == FD && (agent == LID_AGENT || agent == DIRECT_AGENT || agent == SA_AGENT));
+	require(fd == FD && is_agent(agent));
 	return 0;
 }
 
@@ -95,10 +104,12 @@ int umad_unregister(int fd, int agent)
 int umad_send(int fd, int agent, void *umad, int length, int timeout, int retries)
 {
 	static const int errors[] = {EAGAIN, EINTR, EINVAL, EIO, ENODEV, ENOBUFS, 0, EPERM};
+	static const uint8_t class_of[] = {
+		[LID_AGENT] = 0x01, [DIRECT_AGENT] = 0x81, [SA_AGENT] = 0x03, [PERF_AGENT] = 0x04};
 	const uint8_t *mad = umad_get_mad(umad);
 
 	require(fd == FD && length == MAD_SIZE && timeout > 0 && retries == 0);
-	require(mad[3] == 0x01 && mad[1] == (agent == LID_AGENT ? 0x01 : agent == SA_AGENT ? 0x03 : 0x81));
+	require(mad[3] == 0x01 && is_agent(agent) && mad[1] == class_of[agent]);
 	require(mad[2] == (agent == SA_AGENT ? 2 : 1));
 	if (fuzz_below(machine.in, 16) == 15) {
 		errno = errors[fuzz_below(machine.in, 8)];
@@ -108,7 +119,7 @@ int umad_send(int fd, int agent, void *umad, int length, int timeout, int retrie
 	return 0;
 }
 
-/* Where the data begins (IBA 14.2.1, 15.2.1.1), and how much it is. */
+/* Where the data begins (IBA 14.2.1, 15.2.1.1, 16.1.1), and how much it is. */
 static unsigned data_at(const uint8_t *mad)
 {
 	return mad[1] == 0x03 ? 56 : 64;
@@ -116,7 +127,7 @@ static unsigned data_at(const uint8_t *mad)
 
 static unsigned data_size(const uint8_t *mad)
 {
-	return mad[1] == 0x03 ? MAD_SA_DATA : MAD_SMP_DATA;
+	return mad[1] == 0x03 ? MAD_SA_DATA : mad[1] == 0x04 ? MAD_PERF_DATA : MAD_SMP_DATA;
 }
 
 static void set_data(uint8_t *mad, uint8_t mark)
@@ -124,6 +135,11 @@ static void set_data(uint8_t *mad, uint8_t mark)
 	uint8_t *data = mad + data_at(mad);
 
 	/* attribute and modifier of the header, then the mark */
+	if (mad[1] == 0x04) { /* the modifier is the byte that names the port: as it was asked */
+		memcpy(data + 2, mad + 16, 2);
+		memset(data + 4, mark, data_size(mad) - 4);
+		return;
+	}
 	memcpy(data, mad + 16, 2);
 	memcpy(data + 2, mad + 20, 4);
 	memset(data + 6, mark, data_size(mad) - 6);
@@ -131,6 +147,7 @@ static void set_data(uint8_t *mad, uint8_t mark)
 
 static void put_packet(uint8_t *mad)
 {
+	static const uint8_t classes[] = {0x01, 0x81, 0x03, 0x04, 0x20};
 	unsigned last = machine.sent < SENT_MAX ? machine.sent : SENT_MAX, changes;
 
 	memset(mad, 0, MAD_SIZE);
@@ -138,7 +155,7 @@ static void put_packet(uint8_t *mad)
 		memcpy(mad, machine.kept[(machine.sent - 1 - fuzz_below(machine.in, last)) % SENT_MAX],
 		       MAD_SIZE);
 	if (!machine.engine)
-		mad[1] = fuzz_bit(machine.in) ? 0x81 : fuzz_bit(machine.in) ? 0x03 : 0x01;
+		mad[1] = classes[fuzz_below(machine.in, 5)];
 	mad[0] = 1;
 	mad[2] = mad[1] == 0x03 ? 2 : 1;
 	mad[3] = 0x81; /* GetResp */
@@ -213,9 +230,30 @@ static bool is_answer(void)
 	if (machine.status != 0 && !handed_back)
 		return false;
 	if (machine.length < (handed_back ? 24 : whole_length()) ||
-	    (mad[1] != 0x01 && mad[1] != 0x81 && mad[1] != 0x03))
+	    (mad[1] != 0x01 && mad[1] != 0x81 && mad[1] != 0x03 && mad[1] != 0x04))
 		return false;
 	return mad[3] == 0x81 || (handed_back && mad[3] == 0x01);
+}
+
+/* IBA 16.1.3: performance management has no modifier; the second byte names the port. */
+static uint32_t modifier_of(const uint8_t *mad, bool header_only)
+{
+	if (header_only || mad[1] != 0x04)
+		return be(mad + 20, 4);
+	return be(mad + 16, 2) == 0x0001 ? 0 : mad[65];
+}
+
+/* All that came, but PortInfo's M_Key, which nobody is to see. */
+static bool has_data(const struct mad_reply *reply, const uint8_t *mad)
+{
+	static const uint8_t no_key[8];
+	bool hidden = (mad[1] == 0x01 || mad[1] == 0x81) && be(mad + 16, 2) == 0x0015;
+	unsigned came = (unsigned)machine.length - data_at(mad), from = hidden ? sizeof(no_key) : 0;
+
+	if (came > data_size(mad))
+		came = data_size(mad);
+	return memcmp(reply->data + from, mad + data_at(mad) + from, came - from) == 0 &&
+	       memcmp(reply->data, no_key, from) == 0;
 }
 
 static void take_packets(struct mad_wire *wire)
@@ -235,16 +273,13 @@ static void take_packets(struct mad_wire *wire)
 		if (ret == 0)
 			continue;
 		require(reply.tid == be(mad + 12, 4) && reply.attribute == be(mad + 16, 2));
-		require(reply.modifier == be(mad + 20, 4));
 		require(reply.timed_out == (machine.status == ETIMEDOUT));
-		require(reply.mgmt_class == (mad[1] == 0x03 ? MAD_CLASS_SA : MAD_CLASS_SMP));
+		require(reply.mgmt_class == (mad[1] == 0x03 || mad[1] == 0x04 ? mad[1] : MAD_CLASS_SMP));
+		require(reply.modifier == modifier_of(mad, reply.timed_out));
 		if (reply.timed_out)
 			continue;
 		require(reply.status == (be(mad + 4, 2) & (mad[1] == 0x81 ? 0x7fff : 0xffff)));
-		require(memcmp(reply.data, mad + data_at(mad),
-			       (unsigned)machine.length < data_at(mad) + data_size(mad) ?
-				       (unsigned)machine.length - data_at(mad) :
-				       data_size(mad)) == 0);
+		require(has_data(&reply, mad));
 	}
 }
 
@@ -313,6 +348,10 @@ static bool next_query(void *arg, uint32_t device, struct mad_query *query)
 				    .modifier = device << 16 | number,
 				    .tag = number,
 				    .mgmt_class = number % 3 == 2 ? MAD_CLASS_SA : MAD_CLASS_SMP};
+	if (number % 4 == 3) {
+		query->mgmt_class = MAD_CLASS_PERF;
+		query->modifier = number;
+	}
 	return true;
 }
 
@@ -329,6 +368,11 @@ static void query_done(void *arg, uint32_t device, const struct mad_query *query
 	if (!answer->data)
 		return;
 	require(answer->tries > 0);
+	if (query->mgmt_class == MAD_CLASS_PERF) {
+		require(answer->data[1] == query->modifier && be(answer->data + 2, 2) == query->attribute);
+		require(answer->data[4] == 0 || answer->data[4] == FORGED);
+		return;
+	}
 	require(be(answer->data, 2) == query->attribute && be(answer->data + 2, 4) == query->modifier);
 	if (answer->data[6] == 0 && query->mgmt_class == MAD_CLASS_SA)
 		require(answer->data[MAD_SA_DATA - 1] == 0);
@@ -346,6 +390,7 @@ static void make_asking(struct fuzz *in, struct asking *asking)
 		} else {
 			to->route.hops = (uint8_t)fuzz_below(in, MAD_ROUTE_HOPS + 2);
 			fuzz_fill(in, to->route.port, fuzz_below(in, 4));
+			to->gmp_lid = to->route.port[0]; /* 0: performance management cannot be asked */
 		}
 	}
 }
