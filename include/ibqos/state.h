@@ -8,6 +8,7 @@
 
 #include "ibqos/counters.h"
 
+#define STATE_LOCK_MS 30000u	    /* how long a run waits for others that write the same file */
 #define STATE_HOLD_S 3600u	    /* a finding stays so long after it was last seen */
 #define STATE_BUCKET_S 86400u	    /* growth is kept by so long buckets, the last one and the one before */
 
@@ -103,6 +104,7 @@ struct state_look {
 	bool (*looked)(const struct state_finding *finding, void *arg);
 	void *arg;
 	uint32_t acknowledged, held; /* filled in: how many */
+	uint64_t compared; /* likewise: comparisons that it took, n log n of all that there is */
 };
 int state_findings(struct state *state, struct state_look *look, struct finding_list *findings);
 

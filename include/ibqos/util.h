@@ -85,6 +85,14 @@ int file_same(const char *a, const char *b);
  */
 int file_remove_leftovers(const char *path, unsigned age_s);
 
+/*
+ * Waits up to `wait_ms` for the lock of a file that is replaced whole, an empty file beside it (its name and ".lock", of the
+ * target where it is a symbolic link), which stays. The kernel frees it when the process ends, however it does.
+ * 0: *lock is for file_unlock(); -EWOULDBLOCK: others have it all the time; -EINTR: ctx_stopped(); -errno.
+ */
+int file_lock(const struct ibqos_ctx *ctx, const char *path, unsigned wait_ms, int *lock);
+void file_unlock(int lock); /* -1 is fine */
+
 /* Makes a folder and those above it that are missing, as mkdir -p. */
 int dir_make(const char *path, mode_t mode);
 

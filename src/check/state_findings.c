@@ -7,28 +7,12 @@
 #include <string.h>
 
 #include "ibqos/state.h"
-#include "place.h"
-
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
+#include "state_match.h"
 
 static bool is_kept(const struct finding *f)
 {
 	return f->guid != 0 && (f->severity == FINDING_WARNING || f->severity == FINDING_CRITICAL) &&
 	       f->code != FINDING_ACK_EXPIRED;
-}
-
-static struct state_finding *find(const struct state *state, const struct finding *f)
-{
-	for (size_t i = 0; i < state->finding_count; i++) {
-		struct state_finding *s = &state->findings[i];
-
-		if (!s->now && s->code == f->code && s->guid == f->guid && s->port == f->port && same_text(s->what, f->what))
-			return s;
-	}
-	return NULL;
 }
 
 static bool set_text(char **to, const char *from)
@@ -56,9 +40,10 @@ static struct state_finding *add(struct state *state, const struct finding *f, u
 }
 
 /* What this run found. */
-static int take(struct state *state, struct finding *f, uint64_t now)
+static int take(struct state *state, struct match_index *earlier, struct finding *f, uint64_t now)
 {
-	struct state_finding *s = find(state, f);
+	size_t at = match_take(state, earlier, f);
+	struct state_finding *s = at == SIZE_MAX ? NULL : &state->findings[at];
 	char text[STATE_TIME];
 
 	if (!s)
@@ -81,10 +66,17 @@ static int take(struct state *state, struct finding *f, uint64_t now)
 
 static const char *name_of(const struct state *state, uint64_t guid)
 {
-	for (size_t i = 0; i < state->node_count; i++)
-		if (state->nodes[i].guid == guid)
-			return state->nodes[i].name;
-	return NULL;
+	size_t low = 0, high = state->node_count;
+
+	while (low < high) { /* nodes are in the order of their GUIDs */
+		size_t middle = (low + high) / 2;
+
+		if (state->nodes[middle].guid < guid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < state->node_count && state->nodes[low].guid == guid ? state->nodes[low].name : NULL;
 }
 
 /* What an earlier run found and this one did not, but is not clean for long enough. */
@@ -145,9 +137,24 @@ static int keep_earlier(struct state *state, struct state_look *look, struct fin
 
 /* --- acknowledgements --- */
 
-static bool covers(const struct state_ack *ack, enum finding_code code, uint64_t guid, int port)
+/* Of those that cover a place the one that lasts longest; NULL: none. needed: of all of them it is noted that they do. */
+static const struct state_ack *best_ack(const struct state *state, const struct match_index *acks, enum finding_code code,
+					uint64_t guid, int port, bool *needed)
 {
-	return ack->code == code && ack->guid == guid && (ack->port == FINDING_WHOLE_NODE || ack->port == port);
+	size_t count, first = match_acks_of(state, acks, code, guid, &count);
+	const struct state_ack *best = NULL;
+
+	for (size_t i = first; i < first + count; i++) {
+		const struct state_ack *ack = &state->acks[acks->entries[i].at];
+
+		if (ack->port != FINDING_WHOLE_NODE && ack->port != port)
+			continue;
+		if (!best || ack->until > best->until)
+			best = ack;
+		if (needed)
+			needed[acks->entries[i].at] = true;
+	}
+	return best;
 }
 
 static void tell_expired(const struct state_ack *ack, size_t at, struct finding_list *findings)
@@ -169,23 +176,26 @@ static void tell_expired(const struct state_ack *ack, size_t at, struct finding_
 	finding_set(&f->got, "ticket %s, until %s", ack->ticket, until);
 }
 
-static bool covers_finding(const struct state_ack *ack, const struct finding *f)
+/* Of either end. */
+static const struct state_ack *ack_of(const struct state *state, const struct match_index *acks, const struct finding *f)
 {
-	return covers(ack, f->code, f->guid, f->port) || (f->peer_guid && covers(ack, f->code, f->peer_guid, f->peer_port));
+	const struct state_ack *here = best_ack(state, acks, f->code, f->guid, f->port, NULL), *there = NULL;
+
+	if (f->peer_guid)
+		there = best_ack(state, acks, f->code, f->peer_guid, f->peer_port, NULL);
+	return !here || (there && there->until > here->until) ? there : here;
 }
 
-static void apply_acks(struct state *state, struct state_look *look, struct finding_list *findings)
+static void apply_acks(struct state *state, const struct match_index *acks, struct state_look *look,
+		       struct finding_list *findings)
 {
 	size_t count = findings->count;
 
 	for (size_t i = 0; i < count && !findings->lost; i++) {
 		struct finding *f = &findings->items[i];
-		const struct state_ack *best = NULL; /* of those that cover it the one that lasts longest */
+		const struct state_ack *best = is_kept(f) ? ack_of(state, acks, f) : NULL;
 		char until[STATE_TIME];
 
-		for (size_t k = 0; k < state->ack_count && is_kept(f); k++)
-			if (covers_finding(&state->acks[k], f) && (!best || state->acks[k].until > best->until))
-				best = &state->acks[k];
 		if (!best)
 			continue;
 		if (best->until <= look->now) {
@@ -199,40 +209,54 @@ static void apply_acks(struct state *state, struct state_look *look, struct find
 	}
 }
 
-/* An acknowledgement that has expired, of a finding that is no longer remembered. */
-static void drop_acks(struct state *state, uint64_t now)
+/* Acknowledgements that have expired go, but those of findings that are still remembered. */
+static int drop_acks(struct state *state, const struct match_index *acks, uint64_t now)
 {
+	bool *needed = calloc(state->ack_count + 1, sizeof(*needed));
 	size_t kept = 0;
 
+	if (!needed)
+		return -ENOMEM;
+	for (size_t i = 0; i < state->finding_count; i++) {
+		const struct state_finding *s = &state->findings[i];
+
+		best_ack(state, acks, s->code, s->guid, s->port, needed);
+		best_ack(state, acks, s->code, s->peer_guid, s->peer_port, needed);
+	}
 	for (size_t k = 0; k < state->ack_count; k++) {
 		struct state_ack *ack = &state->acks[k];
-		bool needed = ack->until > now;
 
-		for (size_t i = 0; i < state->finding_count && !needed; i++) {
-			const struct state_finding *s = &state->findings[i];
-
-			needed = covers(ack, s->code, s->guid, s->port) || covers(ack, s->code, s->peer_guid, s->peer_port);
-		}
-		if (needed)
+		if (needed[k] || ack->until > now)
 			state->acks[kept++] = *ack;
 		else
 			free(ack->ticket);
 	}
 	state->ack_count = kept;
+	free(needed);
+	return 0;
 }
 
 int state_findings(struct state *state, struct state_look *look, struct finding_list *findings)
 {
+	struct match_index earlier = {0}, acks = {0};
 	size_t count = findings->count;
-	int error = 0;
+	int error;
 
 	look->acknowledged = look->held = 0;
+	look->compared = 0;
+	error = match_findings(state, &look->compared, &earlier);
+	if (error == 0)
+		error = match_acks(state, &look->compared, &acks);
 	for (size_t i = 0; i < count && error == 0; i++)
 		if (is_kept(&findings->items[i]))
-			error = take(state, &findings->items[i], look->now);
+			error = take(state, &earlier, &findings->items[i], look->now);
 	if (error == 0)
 		error = keep_earlier(state, look, findings);
-	apply_acks(state, look, findings);
-	drop_acks(state, look->now);
+	if (error == 0) {
+		apply_acks(state, &acks, look, findings);
+		error = drop_acks(state, &acks, look->now);
+	}
+	match_clear(&earlier);
+	match_clear(&acks);
 	return error;
 }

@@ -83,7 +83,7 @@ static void acknowledge(struct cmd_session *s, const struct ack_options *o)
 	enum finding_code code;
 	char until[STATE_TIME];
 	bool usable;
-	int error, port;
+	int error, port, lock = -1;
 
 	if (!find_code(o->cmd.argument[0], &code)) {
 		session_fail(s, "no finding has the code '%s'", o->cmd.argument[0]);
@@ -97,6 +97,13 @@ static void acknowledge(struct cmd_session *s, const struct ack_options *o)
 		session_fail(s, "cannot read '%s': %s; `ibqos audit --state` makes it", o->state, strerror(errno));
 		return;
 	}
+	error = file_lock(s->ctx, o->state, STATE_LOCK_MS, &lock); /* an audit reads it, thinks and writes it */
+	if (error != 0) {
+		session_fail(s, "cannot lock '%s.lock': %s", o->state,
+			     error == -EWOULDBLOCK ? "another run holds it; try again" : strerror(-error));
+		return;
+	}
+	now = o->now ? o->now : (uint64_t)time(NULL); /* an audit may have written it while we waited */
 	error = state_load(o->state, NULL, now, &s->findings, &state, &usable);
 	if (error != 0 || !usable) {
 		session_fail(s, "cannot use '%s'%s%s", o->state, error ? ": " : "", error ? strerror(-error) : "");
@@ -127,6 +134,7 @@ static void acknowledge(struct cmd_session *s, const struct ack_options *o)
 	report_string(s->report, "until", "until", until);
 	report_section_end(s->report);
 out:
+	file_unlock(lock);
 	state_clear(&state);
 }
 

@@ -179,19 +179,13 @@ static void report_totals(struct cmd_session *s, const struct counters *counters
 	report_table_end(s->report);
 }
 
-static void ask(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *c)
+static void judge(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *c, uint64_t read_at)
 {
-	struct counters_options how = {.now = c->now, .congestion = options->congestion};
+	struct counters_options how = {.now = read_at, .congestion = options->congestion};
 	struct counters_result result;
 	int error;
 
 	read_thresholds(s, options, &how.thresholds);
-	error = counters_ask(s->source, s->fabric, session_scope_of(s), &c->counters);
-	c->asked = error == 0;
-	if (error != 0 && error != -EINTR)
-		session_fail(s, "cannot read the counters: %s", strerror(-error));
-	if (!c->counters.ports)
-		return;
 	counters_gaps(&c->counters, s->fabric, &s->findings);
 	error = counters_judge(&c->counters, s->fabric, options->state && c->usable ? &c->state : NULL, &how, &s->findings, &result);
 	if (error != 0)
@@ -206,18 +200,43 @@ static void ask(struct cmd_session *s, const struct cmd_counters_options *option
 		s->least = IBQOS_EXIT_UNKNOWN;
 }
 
-void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters)
+static uint64_t now_of(const struct cmd_counters_options *options)
 {
+	return options->now ? options->now : (uint64_t)time(NULL);
+}
+
+/* The state as it is now that nobody else writes it. */
+static void read_state(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *c)
+{
+	int error = file_lock(s->ctx, options->state, STATE_LOCK_MS, &c->lock);
+
+	if (error == -EWOULDBLOCK)
+		session_fail(s, "cannot write '%s': another run holds '%s.lock' for more than %u s", options->state, options->state,
+			     STATE_LOCK_MS / 1000);
+	else if (error != 0 && error != -EINTR)
+		session_fail(s, "cannot write '%s': cannot lock '%s.lock': %s", options->state, options->state, strerror(-error));
+	c->now = now_of(options); /* after the wait: others may have written it meanwhile */
+	error = state_load(options->state, s->fabric, c->now, &s->findings, &c->state, &c->usable);
+	if (error != 0)
+		session_fail(s, "cannot read '%s': %s", options->state, strerror(-error));
+}
+
+void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *c)
+{
+	uint64_t read_at = now_of(options);
 	int error;
 
-	*counters = (struct cmd_counters){.now = options->now ? options->now : (uint64_t)time(NULL)};
-	if (options->state) {
-		error = state_load(options->state, s->fabric, counters->now, &s->findings, &counters->state, &counters->usable);
-		if (error != 0)
-			session_fail(s, "cannot read '%s': %s", options->state, strerror(-error));
+	*c = (struct cmd_counters){.now = read_at, .lock = -1};
+	if (options->counters) {
+		error = counters_ask(s->source, s->fabric, session_scope_of(s), &c->counters);
+		c->asked = error == 0;
+		if (error != 0 && error != -EINTR)
+			session_fail(s, "cannot read the counters: %s", strerror(-error));
 	}
-	if (options->counters)
-		ask(s, options, counters);
+	if (options->state)
+		read_state(s, options, c);
+	if (c->counters.ports)
+		judge(s, options, c, read_at);
 }
 
 /* --- at the end --- */
@@ -261,7 +280,7 @@ void cmd_counters_end(struct cmd_session *s, const struct cmd_counters_options *
 
 	if (options->state && counters->usable && !ctx_stopped(s->ctx)) {
 		error = state_findings(&counters->state, &look, &s->findings);
-		if (error == 0)
+		if (error == 0 && counters->lock >= 0)
 			error = state_save(options->state, s->fabric, counters->now, &counters->state);
 		if (error != 0)
 			session_fail(s, "cannot write '%s': %s", options->state, strerror(-error));
@@ -270,6 +289,7 @@ void cmd_counters_end(struct cmd_session *s, const struct cmd_counters_options *
 		report_number(s->report, "held", "findings of before, not clean for long enough", look.held);
 		report_section_end(s->report);
 	}
+	file_unlock(counters->lock);
 	state_clear(&counters->state);
 	counters_clear(&counters->counters);
 }

@@ -25,12 +25,16 @@ void cmd_counters_defaults(struct cmd_counters_options *options, struct cmd_opti
 struct cmd_counters {
 	struct counters counters;
 	struct state state;
-	bool usable; /* the state file is to be written */
+	bool usable; /* what the state file says can be used */
+	int lock;    /* of the state file; -1: it is not to be written */
 	bool asked;
 	uint64_t now;
 };
 
-/* Reads the state, asks and judges, after all that came before in the audit has its findings. Says what went wrong. */
+/*
+ * Asks, reads the state and judges, after all that came before in the audit has its findings. Says what went wrong. From then
+ * on to the end the state is locked: what others write meanwhile, an acknowledgement above all, would be lost.
+ */
 void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters);
 /* After all findings are there: since when, acknowledged or not; and writes the state. Frees. */
 void cmd_counters_end(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters);

@@ -6,17 +6,8 @@ import re
 import pytest
 
 from kit import sim
+from kit.looks import DATA, HOST, HOUR, LACKS, LEAF, SHAPE, T0, Look, at, found, notes, ports
 from tools import netgen, netgen_fault
-
-SHAPE = dict(leaves=2, spines=1, hosts_per_leaf=2, uplinks=1, storage=0, switch_ports=8)
-HOUR, DAY = 3600, 86400
-T0 = 1_700_000_000
-# leaf-01's port to gpu-002, and gpu-002's own
-LEAF, HOST = ("leaf-01", 2), ("gpu-002 mlx5_0", 1)
-# what the simulator does not know, a device refuses
-LACKS = [f"attr={a} : answer status=0xc" for a in ("PortExtendedSpeedsCounters", "PortRcvErrorDetails",
-                                                           "PortXmitDiscardDetails", "PortSamplesControl")]
-DATA = "attr=PortCounters : set PortXmitData=1000 PortRcvData=1000"
 
 
 @pytest.fixture(scope="module")
@@ -29,38 +20,9 @@ def fab(tmp_path_factory):
         f.stop()
 
 
-class Look:
-    """Audits of one fabric with one state file."""
-
-    def __init__(self, f, path):
-        self.f, self.state = f, str(path / "state")
-
-    def __call__(self, now, *rules, args=(), counters=True):
-        self.f.rules(*LACKS, *rules)
-        words = ["--counters"] if counters else []
-        return self.f.ibqos("audit", *words, "--state", self.state, "--now", str(now), "--format", "json", *args,
-                            env={"IBQOS_OVERLAY_NOW": str(now)})
-
-
 @pytest.fixture
 def look(fab, tmp_path):
     return Look(fab, tmp_path)
-
-
-def found(r, notes=False):
-    return [(x["code"], x["node"], x["port"], x["what"]) for x in r.json["findings"] if notes or x["severity"] != "note"]
-
-
-def notes(r):
-    return [(x["code"], x["node"], x["what"]) for x in r.json["findings"] if x["severity"] == "note"]
-
-
-def at(place, rule):
-    return f"node={place[0].split()[0]}* port={place[1]} {rule}"
-
-
-def ports(f):
-    return 2 * len(f.net.cables)
 
 
 def test_clean_fabric(fab, look):

@@ -218,9 +218,81 @@ static void test_times(void **unused)
 		assert_int_equal(state_time_parse(*bad, &seconds), -EINVAL);
 }
 
+static bool always(const struct state_finding *finding, void *arg)
+{
+	(void)finding;
+	(void)arg;
+	return true;
+}
+
+/* A spine has died: as many findings as links, as many earlier ones, and an acknowledgement of every other. */
+static uint64_t compared_for(unsigned count)
+{
+	struct state s = {.label = strdup("")};
+	struct state_look look = {.now = 1000, .hold_s = 60, .looked = always};
+	struct finding_list findings = {0};
+	uint64_t compared;
+
+	for (unsigned round = 0; round < 2; round++) {
+		for (unsigned i = 0; i < count; i++) {
+			struct finding *f = finding_add(&findings, FINDING_LINK_WIDTH_LOW);
+
+			f->guid = 1 + (i * UINT64_C(2654435761)) % count / 8;
+			f->port = (int)(i % 8);
+			finding_set(&f->what, "%u", i % 3);
+		}
+		for (unsigned i = 0; round == 0 && i < count; i += 2)
+			assert_int_equal(state_acknowledge(&s, FINDING_LINK_WIDTH_LOW, 1 + i / 8, (int)(i % 8), "T", 2000), 0);
+		look.now += 100;
+		assert_int_equal(state_findings(&s, &look, &findings), 0);
+		assert_int_equal(s.finding_count, count); /* each met itself */
+		assert_int_equal(look.held, 0);
+		assert_int_equal(finding_count(&findings, FINDING_NOTE), look.acknowledged);
+		finding_list_clear(&findings);
+	}
+	assert_true(look.acknowledged > 0);
+	compared = look.compared;
+	state_clear(&s);
+	return compared;
+}
+
+/* n log n: twice as many findings take little more than twice the comparisons. */
+static void test_thousands_of_findings(void **unused)
+{
+	uint64_t few = compared_for(1000), more = compared_for(2000), many = compared_for(4000);
+
+	(void)unused;
+	assert_true(few > 1000);
+	assert_true(more < few * 5 / 2);
+	assert_true(many < more * 5 / 2);
+}
+
+/* Equal ones are as many as there are, each since it was first there. */
+static void test_the_same_twice(void **unused)
+{
+	struct state s = {.label = strdup("")};
+	struct state_look look = {.now = 1000, .hold_s = 60, .looked = always};
+
+	(void)unused;
+	for (unsigned count = 1; count <= 3; count++) {
+		struct finding_list findings = {0};
+
+		for (unsigned i = 0; i < count; i++)
+			finding_add(&findings, FINDING_LINK_WIDTH_LOW)->guid = 7;
+		look.now = 1000 + 100 * count;
+		assert_int_equal(state_findings(&s, &look, &findings), 0);
+		assert_int_equal(s.finding_count, count);
+		for (unsigned i = 0; i < count; i++)
+			assert_int_equal(findings.items[i].first_seen, 1000 + 100 * (i + 1));
+		finding_list_clear(&findings);
+	}
+	state_clear(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_thousands_of_findings), cmocka_unit_test(test_the_same_twice),
 		cmocka_unit_test(test_read),   cmocka_unit_test(test_written_is_read), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_cut),    cmocka_unit_test(test_places),	       cmocka_unit_test(test_times),
 	};

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The state file of audit under everything that can be done to it: many at once, held, full disks, other clocks, hostile bytes. What
+was there is there afterwards, or a finding says why not."""
+import fcntl
+import os
+import re
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from kit import sim
+from kit.looks import DATA, HOST, HOUR, LEAF, SHAPE, T0, Look, at, found, ports
+from tools import netgen
+
+
+@pytest.fixture(scope="module")
+def fab(tmp_path_factory):
+    f = sim.Fabric(tmp_path_factory.mktemp("state"), netgen.fat_tree(**SHAPE))
+    try:
+        f.opensm()
+        yield f
+    finally:
+        f.stop()
+
+
+@pytest.fixture
+def look(fab, tmp_path):
+    return Look(fab, tmp_path)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def ack(fab, look, code, place, ticket, until=T0 + 9 * HOUR):
+    return fab.ibqos("ack", code, place, "--ticket", ticket, "--until", str(until), "--state", look.state, "--now", str(T0 + HOUR))
+
+
+def test_many_acks_and_audits_at_once(fab, look):
+    """Sixty acknowledgements by eight people, while audits read, judge and write: none is lost, and the counters are the last ones."""
+    look(T0, DATA).ok(0)
+    codes = ("link-flaps", "link-ber-high", "link-width-low", "port-discards", "counter-saturated")
+    wanted = [(code, name, port) for code in codes for name in ("leaf-01", "leaf-02", "spine-01") for port in (1, 2, 3, 4)]
+    failed, over = [], threading.Event()
+
+    def audits():
+        n = 0
+        while not over.is_set() or n < 3:
+            n += 1
+            r = look.again(T0 + 60 + n)
+            if r.returncode != 0:
+                failed.append(r)
+        return n
+
+    with ThreadPoolExecutor(9) as pool:
+        auditing = pool.submit(audits)
+        done = list(pool.map(lambda w: ack(fab, look, w[0], f"{w[1]}[{w[2]}]", f"T-{w[0]}-{w[1]}-{w[2]}"), wanted))
+        over.set()
+        count = auditing.result()
+    assert not failed, failed[0]
+    for r in done:
+        r.ok(0)
+    text = read(look.state)
+    tickets = set(re.findall(r"^ack \S+ \S+ \S+ \d+ (\S+)$", text, re.M))
+    assert tickets == {f"T-{c}-{n}-{p}" for c, n, p in wanted} and text.count("\nack ") == len(wanted) == 60
+    assert {int(x) for x in re.findall(r"^port (?:\S+ ){6}(\d+)", text, re.M)} == {T0 + 60 + count}
+    look(T0 + 9 * HOUR - 1, DATA).ok(0)
+    assert read(look.state).count("\nack ") == 60  # until they expire
+
+
+def test_audits_at_once(fab, tmp_path):
+    """Six looks at one time with one file: one after the other; the later ones find the earlier one's values, and nothing is amiss."""
+    look = Look(fab, tmp_path)
+    look(T0, DATA).ok(0)
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(lambda n: look.again(T0 + 300), range(6)))
+    for r in results:
+        assert r.ok(0).json["findings"] == [], r
+    state = read(look.state)
+    assert state.count("\nport ") == ports(fab) and re.search(r"^written (\d+)$", state, re.M)[1] == str(T0 + 300)
+
+
+def test_held_by_another(fab, look):
+    """A run that holds the lock is waited for; what it wrote meanwhile is what the other one goes on with."""
+    look(T0, DATA).ok(0)
+    with open(look.state + ".lock", "a", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(ack, fab, look, "link-flaps", "leaf-01[2]", "T-1")
+            with pytest.raises(TimeoutError):
+                waiting.result(0.5)
+            text = read(look.state).replace("end ", "ack link-flaps 0x5 - 1800000000 T-0\nend ")
+            text = re.sub(r"end (\d+)", lambda m: f"end {int(m[1]) + 1}", text)
+            with open(look.state + ".new", "w", encoding="ascii") as file:
+                file.write(text)
+            os.replace(look.state + ".new", look.state)
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            waiting.result(60).ok(0)
+    assert sorted(re.findall(r"^ack .* (\S+)$", read(look.state), re.M)) == ["T-0", "T-1"]
+
+
+def test_a_symbolic_link_has_the_lock_of_its_target(fab, look, tmp_path):
+    look(T0, DATA).ok(0)
+    os.symlink(look.state, tmp_path / "link")
+    other = Look(fab, tmp_path)
+    other.state = str(tmp_path / "link")
+    other(T0 + 60, DATA).ok(0)
+    assert os.path.islink(other.state) and sorted(p for p in os.listdir(tmp_path) if p.endswith(".lock")) == ["state.lock"]
