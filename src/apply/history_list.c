@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <json-c/json.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,44 @@ int history_last(const struct ibqos_ctx *ctx, const char *conf_path, struct hist
 	}
 	history_folders_free(folders, count);
 	return error ? error : found ? 0 : -ENOENT;
+}
+
+/* Whether this change stands, and is of another config than this one and those that are listed already. */
+static bool is_other(const struct history *h, const char *conf_path, const char *listed)
+{
+	char name[PATH_MAX + 3];
+
+	if (h->state != HISTORY_CUT_SHORT && h->state != HISTORY_IN_FORCE)
+		return false;
+	if (!h->conf_path)
+		return true;
+	snprintf(name, sizeof(name), "(%s)", h->conf_path);
+	return file_same(h->conf_path, conf_path) != 1 && !(listed && strstr(listed, name));
+}
+
+int history_others(const struct ibqos_ctx *ctx, const char *conf_path, char **others)
+{
+	char **folders = NULL;
+	size_t count = 0;
+	int error = history_folders(ctx, &folders, &count);
+
+	*others = NULL;
+	for (size_t i = 0; error == 0 && i < count; i++) {
+		struct history h;
+		char *more = NULL;
+
+		error = history_read(ctx, folders[i], &h) == -ENOMEM ? -ENOMEM : 0;
+		if (error == 0 && is_other(&h, conf_path, *others)) {
+			if (asprintf(&more, "%s%s%s (%s)", *others ? *others : "", *others ? ", " : "", basename(folders[i]),
+				     h.conf_path ? h.conf_path : "of an unknown config") < 0)
+				error = -ENOMEM;
+			free(*others);
+			*others = error == 0 ? more : NULL;
+		}
+		history_clear(&h);
+	}
+	history_folders_free(folders, count);
+	return error;
 }
 
 /* --- for people --- */

@@ -152,6 +152,11 @@ int conf_with_qos(const struct text *text, const char *qos, char **made, size_t 
 
 /* --- history_list.c --- */
 
+/*
+ * The newest change of each other opensm.conf than this one that was installed and not undone: "FOLDER (CONFIG), …",
+ * freed by the caller; NULL: there is none. A folder that does not tell its config is one.
+ */
+int history_others(const struct ibqos_ctx *ctx, const char *conf_path, char **others);
 /* The newest change of this opensm.conf that wrote files, also one that was undone. -ENOENT: there is none. */
 int history_last(const struct ibqos_ctx *ctx, const char *conf_path, struct history *history);
 

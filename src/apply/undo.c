@@ -80,6 +80,21 @@ static void no_history(struct transaction *t, const char *folder, int error)
 		finding_set(&f->got, "%s", strerror(-error));
 }
 
+/* "The newest" is nobody's in particular where several fabrics' OpenSMs have their changes in one history. */
+static bool is_ambiguous(struct transaction *t, const struct history *h, int *error)
+{
+	char *others = NULL;
+	struct finding *f;
+
+	*error = history_others(t->ctx, h->conf_path, &others);
+	if (others) {
+		f = finding_at(finding_add(t->findings, FINDING_ROLLBACK_AMBIGUOUS), t->ctx->state_dir, 0, 0);
+		finding_set(&f->got, "%s (%s), %s", strrchr(h->folder, '/') + 1, h->conf_path, others);
+	}
+	free(others);
+	return others || *error != 0;
+}
+
 int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric *fabric, const char *folder,
 	       const struct apply_options *options, struct finding_list *findings, struct apply_result *result)
 {
@@ -98,6 +113,8 @@ int apply_undo(const struct ibqos_ctx *ctx, struct source *source, struct fabric
 		error = error == -ENOMEM ? error : 0;
 		goto out;
 	}
+	if (!folder && is_ambiguous(&t, &h, &error))
+		goto out;
 	t.conf.path = h.conf_path;
 	t.rules.path = h.rules_path;
 	/* the change itself may still be going on, with all its steps there and back */

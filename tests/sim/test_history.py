@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import struct
 
 import pytest
@@ -58,6 +59,28 @@ def test_what_can_be_rolled_back(up):
     assert policy.codes(r)["apply-no-history"][0]["got"] == "nothing in its history, or all of it was rolled back already"
     r = f.ibqos("rollback", "--to", "20200101T000000Z", "--format", "json", "--state-dir", f.path("state")).ok(3)
     assert policy.codes(r)["apply-no-history"][0]["got"] == "No such file or directory"
+
+
+def test_two_opensms_with_one_history(up):
+    """Which of them is meant is not for us to guess: the newest may be the other fabric's."""
+    f, sm = up(**SMALL)
+    path = policy.write(f, sm)
+    folder = apply(f, path).ok().json["apply"]["history"]
+    id1, id2 = os.path.basename(folder), "20200101T000000Z"
+    other = f"{os.path.dirname(folder)}/{id2}"
+    shutil.copytree(folder, other)
+    with open(f"{other}/manifest.json", encoding="ascii") as m:
+        text = m.read()
+    west = f.path("west.conf")
+    shutil.copy(sm.config, west)
+    with open(f"{other}/manifest.json", "w", encoding="ascii") as m:
+        m.write(text.replace(json.dumps(sm.config).replace("/", "\\/"), json.dumps(west)))
+    r = f.ibqos("rollback", "--format", "json", "--state-dir", f.path("state")).ok(3)
+    (finding,) = policy.codes(r)["rollback-ambiguous"]
+    assert finding["got"] == f"{id1} ({sm.config}), {id2} ({west})"
+    assert [x["state"] for x in history(f).json["history"]] == ["in force", "in force"]
+    f.ibqos("rollback", "--to", id1, "--state-dir", f.path("state")).ok()
+    assert [x["state"] for x in history(f).json["history"]] == ["undone", "in force"]
 
 
 def test_one_of_them(up):
