@@ -95,6 +95,9 @@ static void tell_unknown(struct transaction *t)
 {
 	const struct apply_preflight *p = &t->result->preflight;
 
+	if (p->pid != 0 && p->master_here == PREFLIGHT_UNKNOWN)
+		finding_set(&finding_at(finding_add(t->findings, FINDING_APPLY_MASTER_UNKNOWN), t->conf.path, 0, 0)->got,
+			    "process %d, on an unknown port", p->pid);
 	for (int i = 0; i < PREFLIGHT_FILES; i++) {
 		const struct preflight_file *file = &p->files[i];
 

@@ -92,7 +92,10 @@ def test_console_and_log_away(up):
     path = f.path("policy.yaml")
     with open(path, "w", encoding="ascii") as y:
         y.write(policy.text(sm).replace(f"  log: {sm.log_file}\n", ""))
-    p = apply(f, path).ok(1).json["preflight"]
+    r = apply(f, path).ok(1)
+    p = r.json["preflight"]
+    (finding,) = policy.codes(r)["apply-master-unknown"]
+    assert (finding["file"], finding["got"]) == (sm.config, f"process {p['pid']}, on an unknown port")
     assert (p["log"], p["engine"], p["port_guid"], p["options_from"], p["master_here"]) == ("none", None, None, None, None)
     assert p["version"] == "3.3.23"
 
@@ -252,6 +255,7 @@ def test_not_known_where_nothing_tells(up):
     r = apply(f, path).ok()
     assert [x["file"] for x in policy.codes(r)["apply-pending-unknown"]] == [sm.config]
     assert file_row(r, "opensm.conf")["pending"] is None
+    assert "apply-master-unknown" not in policy.codes(r)  # the log tells
 
 
 def test_prefix_routes(up, tmp_path):
