@@ -95,6 +95,9 @@ struct job_env {
 	size_t count, room;
 	char **files; /* that were read for it */
 	size_t file_count, file_room;
+	size_t *counting, counting_count; /* internal: those that count, by name, while `settled` */
+	bool settled;
+	struct job_env_name *exported; /* internal: names that a script has put into the environment */
 };
 /* Whether a variable is one of those that are looked at; the others of an environment are not kept. */
 bool job_env_cares(const char *name, size_t size);
@@ -119,9 +122,10 @@ int job_env_conf(struct job_env *env, enum job_origin origin, const char *file, 
 /*
  * The settings that a launch script makes, without running it: shell and batch scripts (with #SBATCH and its like),
  * Dockerfiles, YAML (.yaml, .yml), Python and JSON (.py, .json). A value that a shell or a cluster makes is not known.
- * Findings: variables that are not exported, parts that are not read. 0 or -ENOMEM.
+ * Findings: variables that are not exported, parts that are not read. 0; -EINTR when `ctx` (NULL: none) was asked
+ * to stop; -ENOMEM.
  */
-int job_scan(struct job_env *env, const char *file, const char *text, size_t size, struct finding_list *findings);
+int job_scan(const struct ibqos_ctx *ctx, struct job_env *env, const char *file, const char *text, size_t size, struct finding_list *findings);
 /* What in such a file is read otherwise than it looks: findings with line and column. */
 void job_conf_lint(const char *file, const char *text, size_t size, unsigned nccl, struct finding_list *findings);
 /*
@@ -136,6 +140,7 @@ int job_env_settle(struct job_env *env);
  * 0; -errno, with *failed the path that could not be read.
  */
 struct job_sources {
+	const struct ibqos_ctx *ctx; /* asked to stop: -EINTR; NULL: never */
 	const char *const *scripts;
 	size_t script_count;
 	bool own;	      /* the environment of this process */
@@ -167,6 +172,7 @@ struct job_number job_number(const char *value);
 #define JOB_NO_TC INT64_MIN
 struct job_host;
 struct job_question {
+	const struct ibqos_ctx *ctx;	   /* asked to stop: a check ends early; NULL: never */
 	const struct policy *policy;	   /* NULL: none; then what depends on classes is not looked at */
 	const struct policy_class *class;  /* of the job; not NULL with a policy */
 	enum job_link link;

@@ -261,11 +261,34 @@ static void report_files(struct report *r, const struct job_env *envs, size_t co
 	report_table_end(r);
 }
 
+/* What cannot be read may set anything: an error, and for machines a finding. A signal is told at the end. */
+static void unread(struct cmd_session *s, const struct check_options *o, const char *what, int error)
+{
+	struct finding *f;
+	bool file = false;
+
+	if (error == -EINTR)
+		return;
+	what = what ? what : "the environment";
+	session_fail(s, "cannot read %s: %s", what, strerror(-error));
+	for (size_t i = 0; i < o->script_count; i++)
+		file |= strcmp(o->scripts[i], what) == 0;
+	for (size_t i = 0; i < o->env_file_count; i++)
+		file |= strcmp(o->env_files[i], what) == 0;
+	f = finding_add(&s->findings, FINDING_JOB_UNREAD);
+	if (file)
+		finding_at(f, what, 0, 0);
+	else
+		finding_set(&f->what, "%s", what);
+	finding_set(&f->got, "%s", strerror(-error));
+}
+
 /* One environment each; false, told, if one cannot be read. */
 static bool collect(struct cmd_session *s, const struct check_options *o, struct job_env *envs, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct job_sources sources = {
+			.ctx = s->ctx,
 			.scripts = o->scripts,
 			.script_count = o->script_count,
 			.pid = o->pid,
@@ -278,10 +301,10 @@ static bool collect(struct cmd_session *s, const struct check_options *o, struct
 		const char *failed;
 		int error = job_collect(&sources, &s->findings, &envs[i], &failed);
 
-		if (error != 0) {
-			session_fail(s, "cannot read %s: %s", failed ? failed : "the environment", strerror(-error));
+		if (error != 0)
+			unread(s, o, failed, error);
+		if (error != 0)
 			return false;
-		}
 	}
 	return true;
 }
@@ -344,7 +367,7 @@ static void check(struct cmd_session *s, struct check_options *o)
 
 enum ibqos_exit cmd_job_check(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	struct check_options options = {.question = {.nccl = JOB_NCCL_NEWEST, .app_tc = JOB_NO_TC}};
+	struct check_options options = {.question = {.ctx = ctx, .nccl = JOB_NCCL_NEWEST, .app_tc = JOB_NO_TC}};
 	struct policy *policy = NULL;
 	char *engine = NULL;
 	enum ibqos_exit code;

@@ -277,7 +277,7 @@ static void logging(struct check *c)
 
 void check_values(struct check *c)
 {
-	for (size_t i = 0; i < c->env->count; i++) {
+	for (size_t i = 0; i < c->env->count && !(c->q->ctx && ctx_stopped(c->q->ctx)); i++) {
 		const struct job_setting *s = &c->env->items[i];
 
 		if (s->hidden)

@@ -248,7 +248,7 @@ static int take_script(struct collect *c, const char *path, const char *text, si
 	/* a program, a compressed file, UTF-16: that no setting is found in it says nothing */
 	if (memchr(text, '\0', size))
 		return -ENOEXEC;
-	return job_scan(c->env, path, text, size, c->findings);
+	return job_scan(c->sources->ctx, c->env, path, text, size, c->findings);
 }
 
 static int take_env_file(struct collect *c, const char *path, const char *text, size_t size)
@@ -276,7 +276,7 @@ int job_collect(const struct job_sources *sources, struct finding_list *findings
 	if (!env->label)
 		return -ENOMEM;
 	for (size_t i = 0; i < sources->script_count && error == 0; i++) {
-		error = read_with(&c, sources->scripts[i], take_script);
+		error = sources->ctx && ctx_stopped(sources->ctx) ? -EINTR : read_with(&c, sources->scripts[i], take_script);
 		*failed = sources->scripts[i];
 	}
 	if (error == 0 && sources->own)

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ibqos/job.h"
+#include <uthash.h>
+
+#include "scan.h"
 
 bool job_env_cares(const char *name, size_t size)
 {
@@ -56,6 +58,7 @@ struct job_setting *job_env_add(struct job_env *env, enum job_origin origin, con
 		return NULL;
 	}
 	env->items[env->count] = item;
+	env->settled = false;
 	return &env->items[env->count++];
 }
 
@@ -134,13 +137,70 @@ static int by_name(const void *left, const void *right)
 	return a->origin == JOB_FROM_SCRIPT ? -order : order;
 }
 
+/* --- names that scripts have exported --- */
+
+struct job_env_name {
+	UT_hash_handle hh;
+	char name[];
+};
+
+bool job_env_is_exported(const struct job_env *env, const char *name, size_t size)
+{
+	struct job_env_name *found;
+
+	HASH_FIND(hh, env->exported, name, size, found);
+	return found != NULL;
+}
+
+int job_env_export(struct job_env *env, const char *name, size_t size)
+{
+	struct job_env_name *made;
+
+	if (job_env_is_exported(env, name, size))
+		return 0;
+	made = malloc(sizeof(*made) + size + 1);
+	if (!made)
+		return -ENOMEM;
+	memcpy(made->name, name, size);
+	made->name[size] = '\0';
+	HASH_ADD(hh, env->exported, name[0], (unsigned)size, made);
+	return 0;
+}
+
+void job_env_unexport(struct job_env *env, const char *name, size_t size)
+{
+	struct job_env_name *found;
+
+	HASH_FIND(hh, env->exported, name, size, found);
+	if (found) {
+		HASH_DEL(env->exported, found);
+		free(found);
+	}
+}
+
+static void names_free(struct job_env *env)
+{
+	struct job_env_name *item, *next;
+
+	HASH_ITER(hh, env->exported, item, next) {
+		HASH_DEL(env->exported, item);
+		free(item);
+	}
+}
+
+/* --- which of them counts --- */
+
 int job_env_settle(struct job_env *env)
 {
 	struct job_setting **sorted = calloc(env->count + 1, sizeof(struct job_setting *));
+	size_t *counting = calloc(env->count + 1, sizeof(*counting)), count = 0;
 	bool found = false, script_spoke = false;
 
-	if (!sorted)
+	if (!sorted || !counting) {
+		free(sorted);
+		free(counting);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < env->count; i++)
 		sorted[i] = &env->items[i];
 	qsort(sorted, env->count, sizeof(struct job_setting *), by_name);
@@ -153,18 +213,38 @@ int job_env_settle(struct job_env *env)
 		s->hidden = found || (script_spoke && precedence(s) <= 1);
 		found |= !s->hidden && !s->removed;
 		script_spoke |= s->origin == JOB_FROM_SCRIPT;
+		if (!s->hidden && !s->removed)
+			counting[count++] = (size_t)(s - env->items);
 	}
 	free(sorted);
+	free(env->counting);
+	env->counting = counting;
+	env->counting_count = count;
+	env->settled = true;
 	return 0;
 }
 
 const struct job_setting *job_env_get(const struct job_env *env, const char *name)
 {
-	for (size_t i = 0; i < env->count; i++) {
+	size_t low = 0, high = env->counting_count;
+
+	for (size_t i = 0; !env->settled && i < env->count; i++) {
 		const struct job_setting *s = &env->items[i];
 
 		if (!s->hidden && !s->removed && strcmp(s->name, name) == 0)
 			return s;
+	}
+	while (env->settled && low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct job_setting *s = &env->items[env->counting[middle]];
+		int order = strcmp(name, s->name);
+
+		if (order == 0)
+			return s;
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
 	}
 	return NULL;
 }
@@ -178,6 +258,8 @@ void job_env_clear(struct job_env *env)
 	}
 	for (size_t i = 0; i < env->file_count; i++)
 		free(env->files[i]);
+	names_free(env);
+	free(env->counting);
 	free(env->files);
 	free(env->items);
 	free(env->label);

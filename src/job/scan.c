@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <uthash.h>
+
 #include "scan.h"
 
 void scan_place(const struct scan *s, size_t offset, unsigned *line, unsigned *column)
@@ -20,6 +22,11 @@ void scan_place(const struct scan *s, size_t offset, unsigned *line, unsigned *c
 	}
 	*line = (unsigned)low + 1;
 	*column = (unsigned)(offset - s->line_start[low]) + 1;
+}
+
+bool scan_stopped(const struct scan *s)
+{
+	return s->ctx && ctx_stopped(s->ctx);
 }
 
 struct finding *scan_tell(struct scan *s, enum finding_code code, size_t offset)
@@ -47,16 +54,68 @@ static struct job_setting *add(struct scan *s, size_t offset, const char *name, 
 
 void scan_add(struct scan *s, size_t offset, const char *name, size_t name_size, const char *value, size_t value_size)
 {
-	if (job_env_cares(name, name_size))
-		add(s, offset, name, name_size, value, value_size);
+	if (!job_env_cares(name, name_size))
+		return;
+	if (add(s, offset, name, name_size, value, value_size) && job_env_export(s->env, name, name_size) != 0)
+		s->failed = true;
 }
 
 void scan_remove(struct scan *s, size_t offset, const char *name)
 {
 	struct job_setting *item = job_env_cares(name, strlen(name)) ? add(s, offset, name, strlen(name), "", 0) : NULL;
 
+	if (!item)
+		return;
+	item->removed = true;
+	job_env_unexport(s->env, name, strlen(name)); /* what is assigned later is the shell's own again */
+	item = scan_variable_find(s, name, strlen(name));
 	if (item)
 		item->removed = true;
+}
+
+/* --- a shell's own variables --- */
+
+struct scan_variable {
+	UT_hash_handle hh;
+	size_t at;
+	char name[];
+};
+
+struct job_setting *scan_variable_find(const struct scan *s, const char *name, size_t size)
+{
+	struct scan_variable *found;
+
+	HASH_FIND(hh, s->by_name, name, size, found);
+	return found ? &s->variables.items[found->at] : NULL;
+}
+
+struct job_setting *scan_variable(struct scan *s, const char *name, size_t size)
+{
+	struct job_setting *v = scan_variable_find(s, name, size);
+	struct scan_variable *made;
+
+	if (v)
+		return v;
+	v = job_env_add(&s->variables, JOB_FROM_SCRIPT, s->file, name, size, NULL, 0);
+	made = v ? malloc(sizeof(*made) + size + 1) : NULL;
+	if (!made)
+		return NULL;
+	made->at = s->variables.count - 1;
+	memcpy(made->name, name, size);
+	made->name[size] = '\0';
+	HASH_ADD(hh, s->by_name, name[0], (unsigned)size, made);
+	return v;
+}
+
+static void variables_free(struct scan *s)
+{
+	struct scan_variable *item, *next;
+
+	HASH_ITER(hh, s->by_name, item, next) {
+		HASH_DEL(s->by_name, item);
+		free(item);
+	}
+	job_env_clear(&s->variables);
 }
 
 static bool ends_with(const char *name, const char *end)
@@ -119,29 +178,28 @@ static bool find_lines(struct scan *s)
 	return true;
 }
 
-int job_scan(struct job_env *env, const char *file, const char *text, size_t size, struct finding_list *findings)
+int job_scan(const struct ibqos_ctx *ctx, struct job_env *env, const char *file, const char *text, size_t size,
+	     struct finding_list *findings)
 {
-	struct scan s = {.file = file, .text = text, .size = size, .env = env, .findings = findings};
+	struct scan s = {.ctx = ctx, .file = file, .text = text, .size = size, .env = env, .findings = findings};
 
 	if (!find_lines(&s)) {
 		free(s.line_start);
 		return -ENOMEM;
 	}
 	by_kind(&s);
-	if (job_env_settle(&s.variables) != 0)
-		s.failed = true;
 	for (size_t i = 0; i < s.variables.count; i++) {
 		const struct job_setting *v = &s.variables.items[i];
 		struct finding *f;
 
-		if (v->hidden || v->removed)
+		if (v->removed)
 			continue;
 		f = finding_at(finding_add(findings, FINDING_JOB_NOT_EXPORTED), file, v->line, v->column);
 		finding_set(&f->what, "%s=%s", v->name, v->value ? v->value : "(not known)");
 		finding_set(&f->wanted, "export %s", v->name);
 		finding_set(&f->got, "a variable of the shell alone");
 	}
-	job_env_clear(&s.variables);
+	variables_free(&s);
 	free(s.line_start);
-	return s.failed ? -ENOMEM : 0;
+	return s.failed ? -ENOMEM : scan_stopped(&s) ? -EINTR : 0;
 }

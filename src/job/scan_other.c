@@ -81,7 +81,7 @@ static void docker_run(struct scan *s, size_t begin, size_t end)
 
 void scan_docker(struct scan *s)
 {
-	for (size_t at = 0; at < s->size;) {
+	for (size_t at = 0; at < s->size && !scan_stopped(s);) {
 		size_t start = at + strspn(s->text + at, " \t"), end, word;
 
 		if (start < s->size && s->text[start] == '#') {
@@ -112,12 +112,15 @@ static size_t blanks(const struct scan *s, size_t at)
 	return at;
 }
 
-/* The end of a string in quotes that begins at `at`, on one line; 0 if it is none. */
-static size_t string_end(const struct scan *s, size_t at)
+/*
+ * The end of a string in quotes that begins at `at`, on one line; 0 if it is none. Where one has no end, later quotes of its kind
+ * on the line were passed over behind backslashes, and lead to the line's end likewise.
+ */
+static size_t string_end(struct scan *s, size_t at)
 {
 	char quote = at < s->size ? s->text[at] : '\0';
 
-	if (quote != '"' && quote != '\'')
+	if ((quote != '"' && quote != '\'') || at < s->unclosed[quote == '\''])
 		return 0;
 	for (at++; at < s->size && s->text[at] != '\n'; at++) {
 		if (s->text[at] == '\\')
@@ -125,6 +128,7 @@ static size_t string_end(const struct scan *s, size_t at)
 		else if (s->text[at] == quote)
 			return at;
 	}
+	s->unclosed[quote == '\''] = at;
 	return 0;
 }
 
@@ -215,7 +219,7 @@ static void delete_name(struct scan *s, size_t at, size_t size)
  */
 void scan_quoted(struct scan *s)
 {
-	for (size_t at = 0; at < s->size;) {
+	for (size_t at = 0; at < s->size && !scan_stopped(s);) {
 		size_t name_end, next, value_end;
 
 		if (s->text[at] == '#') { /* a comment of Python; in a string it is met inside quotes only */

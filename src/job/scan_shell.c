@@ -71,44 +71,38 @@ static void to_shell(struct scan *s, const struct word *w)
 	}
 	if (!job_env_cares(w->text, name))
 		return;
-	for (size_t i = 0; i < s->env->count; i++) { /* once exported, always */
-		const struct job_setting *e = &s->env->items[i];
-
-		if (e->origin == JOB_FROM_SCRIPT && !e->removed && strlen(e->name) == name &&
-		    strncmp(e->name, w->text, name) == 0) {
-			set_from_word(s, w, 0, w->size);
-			return;
-		}
+	if (job_env_is_exported(s->env, w->text, name)) { /* once exported, always */
+		set_from_word(s, w, 0, w->size);
+		return;
 	}
-	v = job_env_add(&s->variables, JOB_FROM_SCRIPT, s->file, w->text, name, known ? w->text + name + 1 : NULL,
-			w->size - name - 1);
-	if (v)
-		scan_place(s, w->at[0], &v->line, &v->column);
-	else
+	v = scan_variable(s, w->text, name);
+	if (!v) {
 		s->failed = true;
+		return;
+	}
+	free(v->value);
+	v->value = known ? strndup(w->text + name + 1, w->size - name - 1) : NULL;
+	v->removed = false;
+	s->failed |= known && !v->value;
+	scan_place(s, w->at[0], &v->line, &v->column);
 }
 
 /* `export NAME` of a variable that the shell has. */
 static void export_name(struct scan *s, const struct word *w)
 {
-	for (size_t i = s->variables.count; i > 0; i--) {
-		struct job_setting *v = &s->variables.items[i - 1];
-		struct job_setting *e;
+	struct job_setting *v = scan_variable_find(s, w->text, w->size), *e;
 
-		if (v->removed || !is(w, v->name))
-			continue;
-		e = job_env_add(s->env, JOB_FROM_SCRIPT, s->file, v->name, strlen(v->name), v->value,
-				v->value ? strlen(v->value) : 0);
-		if (e) {
-			e->line = v->line;
-			e->column = v->column;
-		} else {
-			s->failed = true;
-		}
-		for (size_t j = 0; j < s->variables.count; j++)
-			s->variables.items[j].removed |= is(w, s->variables.items[j].name);
+	if (!v || v->removed)
 		return;
+	v->removed = true;
+	e = job_env_add(s->env, JOB_FROM_SCRIPT, s->file, v->name, strlen(v->name), v->value,
+			v->value ? strlen(v->value) : 0);
+	if (e) {
+		e->line = v->line;
+		e->column = v->column;
 	}
+	if (!e || job_env_export(s->env, v->name, strlen(v->name)) != 0)
+		s->failed = true;
 }
 
 static void export_words(struct scan *s, const struct command *c, size_t from)

@@ -9,7 +9,8 @@
 
 #include "scan.h"
 
-#define DEEPEST 64
+#define DEEPEST 64 /* levels that are read */
+#define TOO_DEEP 1000
 
 struct level {
 	bool mapping, at_value;
@@ -22,6 +23,7 @@ struct level {
 
 struct state {
 	struct scan *scan;
+	size_t mark_line, mark_column, mark_at; /* the last mark that was looked for */
 	struct level levels[DEEPEST];
 	int depth; /* -1: outside; deeper ones than there is room for are counted, not read */
 };
@@ -31,16 +33,24 @@ static struct level *level(struct state *st)
 	return st->depth >= 0 && st->depth < DEEPEST ? &st->levels[st->depth] : NULL;
 }
 
-/* libyaml counts characters, and the text has bytes. */
-static size_t offset_of(const struct scan *s, const yaml_mark_t *mark)
+/* libyaml counts characters, and the text has bytes. Marks come in order, so that a long line is walked once. */
+static size_t offset_of(struct state *st, const yaml_mark_t *mark)
 {
-	size_t at = s->line_start[mark->line < s->lines ? mark->line : s->lines - 1];
+	const struct scan *s = st->scan;
+	size_t at = s->line_start[mark->line < s->lines ? mark->line : s->lines - 1], column = 0;
 
-	for (size_t column = 0; column < mark->column && at < s->size && s->text[at] != '\n'; column++) {
+	if (mark->line == st->mark_line && mark->column >= st->mark_column && st->mark_at >= at) {
+		at = st->mark_at;
+		column = st->mark_column;
+	}
+	for (; column < mark->column && at < s->size && s->text[at] != '\n'; column++) {
 		at++;
 		while (at < s->size && ((unsigned char)s->text[at] & 0xc0) == 0x80)
 			at++;
 	}
+	st->mark_line = mark->line;
+	st->mark_column = column;
+	st->mark_at = at;
 	return at;
 }
 
@@ -54,7 +64,7 @@ static void forget(char **text)
 static void script(struct state *st, const yaml_event_t *event)
 {
 	const char *text = (const char *)event->data.scalar.value;
-	size_t begin = offset_of(st->scan, &event->start_mark), end = offset_of(st->scan, &event->end_mark);
+	size_t begin = offset_of(st, &event->start_mark), end = offset_of(st, &event->end_mark);
 
 	if (!strpbrk(text, " \t\n;") || (!strstr(text, "NCCL_") && !strstr(text, "UCX_") && !strstr(text, "NVSHMEM_") &&
 					 !strstr(text, "MC_")))
@@ -92,7 +102,7 @@ static void scalar(struct state *st, const yaml_event_t *event)
 	if (l && l->mapping && !l->at_value) {
 		forget(&l->key);
 		l->key = strdup(text);
-		l->key_at = offset_of(st->scan, &event->start_mark);
+		l->key_at = offset_of(st, &event->start_mark);
 		l->at_value = true;
 		st->scan->failed |= !l->key;
 		return;
@@ -101,11 +111,11 @@ static void scalar(struct state *st, const yaml_event_t *event)
 		l->at_value = false;
 		pair(st, l, text);
 		if (strcmp(l->key, "name") == 0) /* the finding stands where the variable's name does */
-			l->name_at = offset_of(st->scan, &event->start_mark);
+			l->name_at = offset_of(st, &event->start_mark);
 	}
 	equals = strchr(text, '=');
 	if (equals && !strpbrk(text, " \t\n;") && job_env_cares(text, (size_t)(equals - text)))
-		scan_add(st->scan, offset_of(st->scan, &event->start_mark), text, (size_t)(equals - text), strchr(equals, '$') ? NULL : equals + 1,
+		scan_add(st->scan, offset_of(st, &event->start_mark), text, (size_t)(equals - text), strchr(equals, '$') ? NULL : equals + 1,
 			 strlen(equals + 1));
 	else
 		script(st, event);
@@ -154,7 +164,7 @@ void scan_yaml(struct scan *s)
 	}
 	yaml_parser_set_input_string(&parser, (const unsigned char *)s->text, s->size);
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-	while (!end) {
+	while (!end && !scan_stopped(s)) {
 		yaml_event_t event;
 
 		if (!yaml_parser_parse(&parser, &event)) {
@@ -187,6 +197,13 @@ void scan_yaml(struct scan *s)
 			break;
 		}
 		yaml_event_delete(&event);
+		if (st.depth >= TOO_DEEP) { /* libyaml looks at all levels for each token: such a file would take it hours */
+			struct finding *f = finding_add(s->findings, FINDING_JOB_SCRIPT_SYNTAX);
+
+			finding_at(f, s->file, (unsigned)parser.mark.line + 1, (unsigned)parser.mark.column + 1);
+			finding_set(&f->got, "nested deeper than %d levels", TOO_DEEP);
+			break;
+		}
 	}
 	while (st.depth >= 0)
 		closes(&st);

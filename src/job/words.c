@@ -245,6 +245,8 @@ static bool directive(struct words *w)
 bool words_command(struct words *w, struct command *c)
 {
 	c->count = 0;
+	if (scan_stopped(w->scan))
+		w->at = w->end;
 	while (w->at < w->end && !w->failed) {
 		char ch = look(w, 0);
 		struct word *word;

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """job check: every rule, on InfiniBand and RoCE, by version; where environments come from."""
+import json
 import os
 import re
+import subprocess
+import time
 
 import pytest
 
@@ -321,8 +324,9 @@ def test_a_process(ibqos, tmp_path):
         assert counting(r)["NCCL_IB_SL"] == "7" and counting(r)["NCCL_IB_TIMEOUT"] == "21"
     finally:
         run.end(p)
-    r = ibqos("job", "check", "--pid", p.pid).ok(3)
+    r = ibqos("job", "check", "--pid", p.pid, "--format", "json").ok(3)
     assert "cannot read" in r.stderr
+    assert [(f["code"], f["file"]) for f in r.json["findings"]] == [("job-unread", None)]
 
 
 def test_scripts(ibqos, tmp_path):
@@ -339,7 +343,10 @@ def test_scripts(ibqos, tmp_path):
     script.write_text("export NCCL_IB_SL=1\nif x; then export NCCL_IB_SL=2; fi\n")
     r = ibqos("job", "check", script, *args).ok(1)
     assert {f["code"] for f in r.json["findings"]} == {"job-script-several", "job-sl-other"}
-    assert "cannot read" in ibqos("job", "check", tmp_path / "none", *args).ok(3).stderr
+    r = ibqos("job", "check", tmp_path / "none", *args).ok(3)
+    assert "cannot read" in r.stderr
+    assert [(f["code"], f["severity"], f["file"], f["got"]) for f in r.json["findings"]] == [
+        ("job-unread", "unknown", str(tmp_path / "none"), "No such file or directory")]
     # neither are what is no text scripts that set nothing
     for content in (b"\x7fELF\x02\x01\x01\x00\n", "export NCCL_IB_SL=1\n".encode("utf-16")):
         (tmp_path / "binary").write_bytes(content)
@@ -381,3 +388,46 @@ def test_hostile_values(check):
     """What comes from a process may have anything in it: none of it reaches the terminal."""
     found = check(b"NCCL_IB_HCA=\x1b[31m\xff\nNCCL_IB_SL=\x07\n")
     assert b"\x1b" not in found.result.raw and b"\xff" not in found.result.raw
+
+
+MANY = 100000
+SCRIPTS = {  # every kind of file, with as many settings as no job has
+    "export.sh": lambda i: f"export NCCL_X{i}=1\n",
+    "same.sh": lambda i: f"export NCCL_IB_SL={i % 3}\n",
+    "variables.sh": lambda i: f"NCCL_X{i}=1\n",
+    "both.sh": lambda i: f"NCCL_X{i}=1; export NCCL_X{i}\n",
+    "list.yaml": lambda i: f"- NCCL_X{i}=1\n",
+    "line.yaml": lambda i: ("{" if i == 0 else ", ") + f"NCCL_X{i}: 1" + ("}" if i == MANY - 1 else ""),
+    "quotes.py": lambda i: "'\\'" + "\\'" * 10,
+    "Dockerfile": lambda i: f"ENV NCCL_X{i}=1\n",
+    "run.dockerfile": lambda i: f"RUN export NCCL_X{i}=1\n",
+    "job.env": lambda i: f"NCCL_IB_X{i}=1\n",
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_many_settings(ibqos, tmp_path, name):
+    """Ends at all: each of these took minutes to hours where names were looked for one by one."""
+    (tmp_path / name).write_text("".join(map(SCRIPTS[name], range(MANY))))
+    args = ("--env-file", tmp_path / name) if name == "job.env" else (tmp_path / name,)
+    ibqos("job", "check", *args, "--no-conf", "--output", "/dev/null").ok(0, 1)
+
+
+def test_deep_yaml(ibqos, tmp_path):
+    (tmp_path / "deep.yaml").write_text("[" * 1000000)
+    r = ibqos("job", "check", tmp_path / "deep.yaml", "--no-conf", "--format", "json").ok(3)
+    assert [(f["code"], f["got"]) for f in r.json["findings"]] == [("job-script-syntax", "nested deeper than 1000 levels")]
+
+
+def test_stopped(ibqos, tmp_path):
+    """A signal ends a check, wherever it is: here while scripts are read."""
+    (tmp_path / "long.sh").write_text("export NCCL_IB_SL=1\n" * 200000)
+    p = run.start([run.binary(), "job", "check", "--no-conf", "--format", "json"] + [str(tmp_path / "long.sh")] * 400,
+                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        time.sleep(0.3)
+        p.terminate()
+        out, err = p.communicate(timeout=60)
+    finally:
+        run.end(p)
+    assert p.returncode == 3 and b"stopped by a signal" in err and json.loads(out)["verdict"] == "unknown"

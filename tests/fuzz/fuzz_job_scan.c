@@ -28,7 +28,7 @@ static void scan(const char *file, const char *text, size_t size)
 	struct finding_list findings = {0}, again_findings = {0};
 	struct job_env env = {0}, again = {0};
 
-	require(job_scan(&env, file, text, size, &findings) == 0);
+	require(job_scan(NULL, &env, file, text, size, &findings) == 0);
 	require(job_env_settle(&env) == 0);
 	for (size_t i = 0; i < env.count; i++) {
 		const struct job_setting *s = &env.items[i];
@@ -38,7 +38,7 @@ static void scan(const char *file, const char *text, size_t size)
 		at = offset_of(text, size, s->line, s->column);
 		require(at <= size);
 	}
-	require(job_scan(&again, file, text, size, &again_findings) == 0);
+	require(job_scan(NULL, &again, file, text, size, &again_findings) == 0);
 	require(env.count == again.count && findings.count == again_findings.count);
 	finding_list_clear(&findings);
 	finding_list_clear(&again_findings);

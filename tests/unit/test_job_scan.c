@@ -18,7 +18,7 @@ static void expect(const char *file, const char *text, const char *wanted)
 	struct job_env env = {0};
 	char got[2048] = "";
 
-	assert_int_equal(job_scan(&env, file, text, strlen(text), &findings), 0);
+	assert_int_equal(job_scan(NULL, &env, file, text, strlen(text), &findings), 0);
 	assert_int_equal(job_env_settle(&env), 0);
 	for (size_t i = 0; i < env.count; i++) {
 		const struct job_setting *s = &env.items[i];
