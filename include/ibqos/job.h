@@ -234,8 +234,10 @@ struct job_log_process {
 	bool infiniband, ethernet;    /* link layers of the adapters that it uses */
 	uint64_t settings[JOB_LOG_SETTINGS / 64]; /* bit: index of a setting */
 };
+#define JOB_LOG_ADDRESSES 2
 struct job_log_host {
 	char *name;
+	char *addresses[JOB_LOG_ADDRESSES]; /* "10.0.0.1", by which peers name it; NULL: not told */
 	size_t processes;
 	uint64_t warn, completions, events;
 };
@@ -304,6 +306,45 @@ struct job_log_view job_log_view(const struct job_log *log);
 void job_log_check(const struct job_log *log, const struct job_question *question, struct finding_list *findings);
 /* Counters for node_exporter's textfile collector. 0 or -errno. */
 int job_log_metrics(const struct job_log *log, FILE *out);
+
+/*
+ * What a fabric's links have to do with failed transfers and events of adapters (log_tie.c). A host's adapters are the nodes
+ * whose name begins with the host's, up to a blank, '/' or ':', and goes on with the adapter's: "gpu-001 mlx5_0"; where no
+ * node of a host has the adapter's name, all of the host are meant. The peer of a failed transfer is known where some host of
+ * the log told its address.
+ */
+struct fabric;
+struct state;
+struct job_log_links {
+	const char *from;		    /* where `fabric` is from, for people */
+	const struct fabric *fabric;	    /* NULL: none */
+	const struct finding_list *findings; /* of its links: audit_links(), audit_siblings() */
+	const char *state_file;
+	const struct state *state; /* of an audit; NULL: none */
+};
+struct job_log_tie {
+	size_t event;	  /* index in the view */
+	bool peer;	  /* the link is of the peer's adapter, any of them, not the host's own */
+	bool guessed;	  /* any of the host's adapters, as their names do not tell */
+	const char *from; /* which of the two it is from */
+	uint64_t guid;	  /* of the adapter's node; its name, port, and what is behind it: switch and port */
+	char *name, *peer_name;
+	unsigned port;
+	uint64_t peer_guid;
+	int peer_port; /* -1: not known */
+	const char *code; /* of the finding; "port-down", "counters" for what is none; NULL: nothing is wrong there */
+	enum finding_severity severity;
+	char *got, *wanted, *where; /* `where` is the end that the finding names; strings may be NULL */
+	uint64_t first_seen; /* seconds since 1970; 0: not known */
+};
+/*
+ * Every link of every adapter of such events, in their order: one for each thing that is wrong with it, or one that says nothing
+ * is. Findings: what is wrong (job-log-link), and adapters that neither source has (job-log-untied). The caller frees the
+ * ties with job_log_ties_free(). 0 or -ENOMEM.
+ */
+int job_log_tie(const struct job_log *log, const struct job_log_links *links, struct finding_list *findings,
+		struct job_log_tie **ties, size_t *count);
+void job_log_ties_free(struct job_log_tie *ties, size_t count);
 
 /* --- the host's own adapters, from sysfs (host*.c) --- */
 

@@ -23,6 +23,12 @@ enum job_link cmd_job_link(struct argp_state *state, const char *text);
 unsigned cmd_job_nccl(struct argp_state *state, const char *text);
 
 /*
+ * Ties failed transfers and events of a log to links, by the session's --from and the state file of an audit (NULL: none). Without
+ * either it does nothing.
+ */
+void cmd_job_log_links(struct cmd_session *s, const struct job_log *log, const char *state);
+
+/*
  * Discovers the fabric and follows the paths between the hosts of a list on each SL of the mask; table, findings and
  * coverage go to the session.
  */

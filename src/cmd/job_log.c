@@ -8,17 +8,20 @@
 
 struct log_options {
 	struct cmd_options common; /* first: children get the same pointer */
-	const char *policy, *class, *metrics;
+	const char *policy, *class, *metrics, *state;
 	const char **files;
 	size_t file_count, file_room;
 };
 
-enum { KEY_POLICY = 0x300, KEY_CLASS, KEY_METRICS };
+enum { KEY_POLICY = 0x300, KEY_CLASS, KEY_METRICS, KEY_FROM, KEY_STATE, KEY_MAP };
 
 static const struct argp_option own_options[] = {
 	{"policy", KEY_POLICY, "FILE", 0, "the policy that has the job's class", 0},
 	{"class", KEY_CLASS, "CLASS", 0, "the class that the job was to have", 0},
 	{"metrics", KEY_METRICS, "FILE", 0, "write counters for node_exporter's textfile collector there", 0},
+	{"from", KEY_FROM, "FILE", 0, "look up links of adapters whose transfers failed in a snapshot, or what ibnetdiscover wrote", 0},
+	{"state", KEY_STATE, "FILE", 0, "and in the state file of `ibqos audit`", 0},
+	{"node-name-map", KEY_MAP, "FILE", 0, "names of nodes for --from, as for infiniband-diags", 0},
 	{0},
 };
 
@@ -38,6 +41,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_METRICS:
 		o->metrics = arg;
+		return 0;
+	case KEY_FROM:
+		o->common.from = arg;
+		return 0;
+	case KEY_STATE:
+		o->state = arg;
+		return 0;
+	case KEY_MAP:
+		o->common.source.node_name_map = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		return cmd_keep(state, &o->files, &o->file_count, &o->file_room, arg);
@@ -199,6 +211,44 @@ static void report_settings(struct report *r, const struct job_log_view *v)
 	report_table_end(r);
 }
 
+static void report_events(struct report *r, const struct job_log_view *v)
+{
+	static const char *const kinds[] = {
+		[JOB_LOG_COMPLETION] = "failed transfer", [JOB_LOG_ASYNC] = "event", [JOB_LOG_ASYNC_FATAL] = "fatal event",
+		[JOB_LOG_MODIFY_QP] = "queue pair",	  [JOB_LOG_FLID] = "no routable LID", [JOB_LOG_OTHER] = "warning",
+	};
+	static const struct report_column columns[] = {
+		{.key = "host", .type = REPORT_STRING},	  {.key = "adapter", .type = REPORT_STRING},
+		{.key = "kind", .type = REPORT_STRING},	  {.key = "status", .type = REPORT_NUMBER},
+		{.key = "vendor", .type = REPORT_NUMBER}, {.key = "text", .type = REPORT_STRING},
+		{.key = "peer", .type = REPORT_STRING},	  {.key = "count", .type = REPORT_NUMBER},
+		{.key = "file", .type = REPORT_STRING},	  {.key = "line", .type = REPORT_NUMBER},
+	};
+
+	report_table(r, "events", NULL, columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < v->event_count; i++) {
+		const struct job_log_event *e = &v->events[i];
+
+		report_cell_string(r, v->hosts[e->host].name);
+		report_cell_string(r, e->device);
+		report_cell_string(r, kinds[e->kind]);
+		if (e->kind == JOB_LOG_COMPLETION) {
+			report_cell_number(r, (uint64_t)e->code);
+			report_cell_number(r, e->vendor);
+		} else {
+			report_cell_none(r);
+			report_cell_none(r);
+		}
+		report_cell_string(r, e->text);
+		report_cell_string(r, e->peer);
+		report_cell_number(r, e->count);
+		report_cell_string(r, v->files[e->file]);
+		report_cell_number(r, e->line);
+		report_row_end(r);
+	}
+	report_table_end(r);
+}
+
 static void write_metrics(struct cmd_session *s, const struct job_log *log, const char *path)
 {
 	char *text = NULL;
@@ -270,6 +320,8 @@ enum ibqos_exit cmd_job_log(struct ibqos_ctx *ctx, int argc, char **argv)
 		report_processes(s.report, &v);
 		report_devices(s.report, &v);
 		report_settings(s.report, &v);
+		report_events(s.report, &v);
+		cmd_job_log_links(&s, log, options.state);
 		job_log_check(log, &question, &s.findings);
 		if (options.metrics)
 			write_metrics(&s, log, options.metrics);

@@ -87,8 +87,11 @@ void job_log_free(struct job_log *log)
 		return;
 	for (size_t i = 0; i < log->process_count; i++)
 		free(log->processes[i].key);
-	for (size_t i = 0; i < log->host_count; i++)
+	for (size_t i = 0; i < log->host_count; i++) {
 		free(log->hosts[i].name);
+		for (size_t a = 0; a < JOB_LOG_ADDRESSES; a++)
+			free(log->hosts[i].addresses[a]);
+	}
 	for (size_t i = 0; i < log->device_count; i++)
 		free(log->devices[i].name);
 	for (size_t i = 0; i < log->setting_count; i++) {

@@ -58,6 +58,9 @@ struct log_message {
 	unsigned line;
 	bool warn, cr;
 };
+/* An event of an adapter that is none of a fault. */
+bool log_is_harmless(const struct job_log_event *event);
+
 void log_message(struct job_log *log, const struct log_message *m);
 
 #endif

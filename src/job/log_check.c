@@ -138,11 +138,20 @@ static void completion(struct finding *f, const struct job_log_event *e)
 	}
 }
 
-static void events(struct judge *j)
+bool log_is_harmless(const struct job_log_event *event)
 {
 	static const char *const harmless[] = {"port active", "client reregistration", "GID table change", "SM change",
 					       "P_Key table change", "LID change"};
 
+	for (size_t h = 0; event->kind == JOB_LOG_ASYNC && h < sizeof(harmless) / sizeof(harmless[0]); h++) {
+		if (strcasestr(event->text, harmless[h]))
+			return true;
+	}
+	return false;
+}
+
+static void events(struct judge *j)
+{
 	for (size_t i = 0; i < j->log->event_count; i++) {
 		const struct job_log_event *e = &j->log->events[i];
 		static const enum finding_code codes[] = {
@@ -162,10 +171,8 @@ static void events(struct judge *j)
 			finding_set(&f->got, "%s", e->text);
 		if (e->kind == JOB_LOG_ASYNC_FATAL)
 			f->severity = FINDING_CRITICAL;
-		for (size_t h = 0; e->kind == JOB_LOG_ASYNC && h < sizeof(harmless) / sizeof(harmless[0]); h++) {
-			if (strcasestr(e->text, harmless[h]))
-				f->severity = FINDING_NOTE;
-		}
+		if (log_is_harmless(e))
+			f->severity = FINDING_NOTE;
 		if (e->kind == JOB_LOG_ASYNC && e->device)
 			finding_set(&f->detail, "on an adapter of two ports the number may be the other one's");
 	}

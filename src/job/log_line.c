@@ -282,11 +282,38 @@ static struct job_log_device *device_of(struct job_log *log, const struct log_me
 	return &log->devices[at];
 }
 
+/* "eth0:10.0.0.1<0>" behind "; OOB " or "Bootstrap : Using ": by the address peers name this host. */
+static void address(struct job_log *log, const struct log_message *m, const char *at)
+{
+	const char *end = message_end(m), *close, *colon;
+	struct job_log_host *h = &log->hosts[m->process->host];
+	size_t size;
+
+	while (at < end && *at == ' ')
+		at++;
+	colon = memchr(at, ':', (size_t)(end - at));
+	close = colon ? memchr(colon, '<', (size_t)(end - colon)) : NULL;
+	size = close ? (size_t)(close - colon - 1) : 0;
+	for (size_t i = 0; size > 0 && size < 64 && i < JOB_LOG_ADDRESSES; i++) {
+		const char *known = h->addresses[i];
+
+		if (known && strlen(known) == size && memcmp(known, colon + 1, size) == 0)
+			return;
+		if (known)
+			continue;
+		h->addresses[i] = log_copy(colon + 1, size);
+		log->failed |= !h->addresses[i];
+		return;
+	}
+}
+
 /* " [0]mlx5_0:1/IB [1]mlx5_1:1:0/RoCE [RO]; OOB …", in 2.20 to 2.24 also "[0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE}" */
 static void devices(struct job_log *log, const struct log_message *m)
 {
 	const char *end = find(m, "; OOB "), *at = m->text + strlen("NET/IB : Using");
 
+	if (end)
+		address(log, m, end + strlen("; OOB "));
 	end = end ? end : message_end(m);
 	while (at < end && (at = memchr(at, ']', (size_t)(end - at)))) {
 		const char *name = ++at, *slash, *port;
@@ -441,6 +468,10 @@ void log_message(struct job_log *log, const struct log_message *m)
 	}
 	m->process->info++;
 	switch (m->size ? m->text[0] : '\0') {
+	case 'B':
+		if (begins(m, "Bootstrap : Using ") || begins(m, "Bootstrap: Using "))
+			address(log, m, find(m, "Using ") + strlen("Using "));
+		break;
 	case 'C':
 		if (begins(m, "Channel "))
 			channel(m);
