@@ -82,6 +82,12 @@ int audit_baseline(const struct fabric *fabric, const struct audit_options *opti
 int audit_siblings(const struct fabric *fabric, const struct audit_options *options, struct finding_list *findings);
 
 /*
+ * What must be so of any fabric: LIDs, GUIDs and names that are there once; parallel links of two switches that hold the same
+ * MTU and VLs. Two ports of one LID are not told again where the list has such already. Obeys the scope. 0 or -ENOMEM.
+ */
+int audit_health(const struct fabric *fabric, const struct audit_options *options, struct finding_list *findings);
+
+/*
  * Ranks findings by impact: their weight becomes the percentage of all pairs of hosts that cross the link, times
  * the part of its rate that is lost; which share it is, and what is left to a leaf's hosts, is added to their
  * detail. By the forwarding tables of `routes`, all read, else (NULL) as if pairs used all shortest ways alike. 0 or

@@ -155,6 +155,12 @@ static inline const struct fabric_node *fabric_port_node(const struct fabric *f,
 uint32_t fabric_find_node(const struct fabric *fabric, uint64_t guid); /* bsearch; FABRIC_NONE */
 uint32_t fabric_node_port(const struct fabric *fabric, uint32_t node, unsigned number); /* FABRIC_NONE if out of range */
 
+/*
+ * A SHARP aggregation node in an NVIDIA switch: a CA to discovery, though no host. By its device or its name, since the one
+ * may be new and the other from a map.
+ */
+bool fabric_node_is_aggregation(const struct fabric_node *node);
+
 /* Replaces a port's PortInfo by a fresh one. */
 void fabric_port_refresh(struct fabric *fabric, uint32_t port, const uint8_t *info);
 

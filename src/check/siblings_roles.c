@@ -8,11 +8,6 @@
 
 #include "siblings.h"
 
-/* A SHARP aggregation node in an NVIDIA switch is a CA to discovery, though no host. */
-#define AGGREGATION_NODE "Mellanox Technologies Aggregation Node"
-#define AGGREGATION_VENDOR 0x2c9
-#define AGGREGATION_DEVICE 0xcf09
-
 /* A switch with fewer hosts than one for so many cables to switches is no leaf: a manager sits on a spine. */
 #define CABLES_FOR_A_HOST 12
 
@@ -20,8 +15,7 @@ static enum node_kind kind_of(const struct fabric_node *node)
 {
 	if (node->type == FABRIC_SWITCH)
 		return KIND_SWITCH;
-	if (node->type != FABRIC_CA || (node->vendor == AGGREGATION_VENDOR && node->device == AGGREGATION_DEVICE) ||
-	    (node->name && strncmp(node->name, AGGREGATION_NODE, strlen(AGGREGATION_NODE)) == 0))
+	if (node->type != FABRIC_CA || fabric_node_is_aggregation(node))
 		return KIND_OTHER;
 	return KIND_HOST;
 }

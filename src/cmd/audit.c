@@ -180,6 +180,8 @@ static void audit(struct cmd_session *s, const struct audit_command *c, const st
 		scope_filter(options.scope, s->fabric, &s->findings);
 	if (error == 0)
 		error = rank(s, c);
+	if (error == 0)
+		error = audit_health(s->fabric, &options, &s->findings);
 	if (error != 0) {
 		session_fail(s, "cannot audit: %s", strerror(-error));
 		return;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Reading the model: finding nodes and ports, PortInfo fields (IBA 14.2.5.6), ways to an agent. */
 #include <stdlib.h>
+#include <string.h>
 
 #include <infiniband/mad.h>
 
 #include "ibqos/fabric.h"
+
+#define AGGREGATION_NODE "Mellanox Technologies Aggregation Node"
+#define AGGREGATION_VENDOR 0x2c9
+#define AGGREGATION_DEVICE 0xcf09
 
 #define LID_UNICAST_MAX 0xbfff /* IBA 4.1.3 */
 
@@ -157,6 +162,13 @@ unsigned fabric_port_neighbor_mtu(const struct fabric_port *port)
 uint32_t fabric_port_cap_mask(const struct fabric_port *port)
 {
 	return field(port, IB_PORT_CAPMASK_F);
+}
+
+bool fabric_node_is_aggregation(const struct fabric_node *node)
+{
+	return node->type == FABRIC_CA &&
+	       ((node->vendor == AGGREGATION_VENDOR && node->device == AGGREGATION_DEVICE) ||
+		(node->name && strncmp(node->name, AGGREGATION_NODE, strlen(AGGREGATION_NODE)) == 0));
 }
 
 enum qos_port_type fabric_port_qos_type(const struct fabric *fabric, uint32_t port)

@@ -10,20 +10,9 @@
 #include "plan.h"
 #include "vlarb_fit.h"
 
-/* A SHARP aggregation node in an NVIDIA switch: a CA to discovery, though no host. */
-#define AGGREGATION_NODE "Mellanox Technologies Aggregation Node"
-#define AGGREGATION_VENDOR 0x2c9
-#define AGGREGATION_DEVICE 0xcf09
-
 static bool is_special(const struct fabric_node *node)
 {
-	if (node->type == FABRIC_ROUTER)
-		return true;
-	if (node->type != FABRIC_CA)
-		return false;
-	/* the name may come from a node-name map, so the device counts too */
-	return (node->vendor == AGGREGATION_VENDOR && node->device == AGGREGATION_DEVICE) ||
-	       (node->name && strncmp(node->name, AGGREGATION_NODE, strlen(AGGREGATION_NODE)) == 0);
+	return node->type == FABRIC_ROUTER || fabric_node_is_aggregation(node);
 }
 
 static bool link_special(const struct fabric *fabric, const struct fabric_link *link)
