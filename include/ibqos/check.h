@@ -319,28 +319,7 @@ struct snapshot;
 void check_snapshot_cut(const struct snapshot *snapshot, struct finding_list *findings);
 int check_snapshot(const struct snapshot *snapshot, const struct fabric *fabric, struct finding_list *findings);
 
-/* --- two states of a fabric --- */
-
-struct diff_state {
-	const struct fabric *fabric;
-	const struct snapshot *snapshot; /* NULL: only the fabric is known */
-};
-struct diff_result {
-	uint32_t nodes, links; /* in both */
-	uint32_t nodes_gone, nodes_new, nodes_renamed, links_gone, links_new, links_moved, links_swapped;
-	uint32_t rates;	       /* links that run at another width or speed */
-	uint32_t capabilities; /* ports that support other widths or speeds */
-	uint32_t tables;       /* ports with other tables */
-	uint32_t routes;       /* switches with other forwarding tables */
-	uint32_t unknown;      /* what could not be compared: links and ports */
-};
-/*
- * What changed from `before` to `after`, as findings placed in `after` where the place is there, else in `before`.
- * A node is the same by its GUID, a port by its number. Links of a node that is gone or new are told with it; two
- * links that exchanged ends are one finding, and so is a link one end of which is elsewhere now. 0 or -ENOMEM.
- */
-int check_diff(const struct diff_state *before, const struct diff_state *after, struct finding_list *findings,
-	       struct diff_result *result);
+/* --- two states of a fabric: include/ibqos/diff.h --- */
 
 /* --- links: include/ibqos/audit.h --- */
 

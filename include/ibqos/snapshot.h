@@ -67,6 +67,10 @@ struct snapshot_difference {
 	uint64_t bytes;		  /* that differ in them */
 	uint64_t unknown;	  /* not answered in one of the two, or in both */
 	uint64_t only_one;	  /* asked in `a` alone */
+	/* where some differ: */
+	bool alike;		  /* all that differ do so from the same to the same */
+	uint32_t modifier;	  /* of the first that differs, */
+	uint8_t before[MAD_SMP_DATA], after[MAD_SMP_DATA]; /* and its answers */
 };
 /* Compares all answers about an attribute of SMPs that `a` has of a port with those that `b` has. */
 void snapshot_compare(const struct snapshot *a, uint32_t port_a, const struct snapshot *b, uint32_t port_b,

@@ -4,6 +4,7 @@
  * with it, a host with several adapters, and many hosts behind one switch are one finding each.
  */
 #include "ibqos/audit.h"
+#include "ibqos/diff.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ static bool is_topology(enum finding_code code)
 	switch (code) {
 	case FINDING_NODE_GONE:
 	case FINDING_NODE_NEW:
+	case FINDING_NODE_REPLACED:
 	case FINDING_NODE_RENAMED:
 	case FINDING_NODE_RESIZED:
 	case FINDING_LINK_GONE:
@@ -205,6 +207,7 @@ int audit_baseline(const struct fabric *fabric, const struct audit_options *opti
 	}
 	findings->lost |= changes.lost;
 	finding_list_clear(&changes);
+	diff_result_clear(&result);
 	free(drop);
 	return ret;
 }

@@ -3,7 +3,7 @@
  * diff: two states of a fabric. Nodes by GUID, links by both their ends, then what both have. Changes of
  * cables are told as people make them: a node taken away, a cable plugged in elsewhere, two cables exchanged.
  */
-#include "ibqos/check.h"
+#include "ibqos/diff.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +13,7 @@
 #include "ibqos/link.h"
 #include "ibqos/snapshot.h"
 
+#include "diff.h"
 #include "place.h"
 
 struct end {
@@ -37,7 +38,7 @@ struct diffing {
 	const struct diff_state *before, *after;
 	struct finding_list *findings;
 	struct diff_result *result;
-	struct cables old, new;
+	struct cables old, new; /* GUIDs are those of `after` where a node was replaced */
 	uint32_t *twin; /* of each port of `before`: the same port in `after`, or FABRIC_NONE */
 };
 
@@ -56,12 +57,12 @@ static int by_ends(const void *a, const void *b)
 	return order ? order : by_end(&x->b, &y->b);
 }
 
-static struct end end_of(const struct fabric *f, uint32_t port)
+static struct end end_of(const struct fabric *f, uint32_t port, const struct diff_result *result)
 {
-	return (struct end){fabric_port_node(f, port)->guid, f->ports[port].number};
+	return (struct end){diff_guid_after(result, fabric_port_node(f, port)->guid), f->ports[port].number};
 }
 
-static bool list_cables(const struct fabric *f, struct cables *list)
+static bool list_cables(const struct fabric *f, const struct diff_result *result, struct cables *list)
 {
 	list->items = calloc((size_t)f->link_count + 1, sizeof(*list->items));
 	if (!list->items)
@@ -70,8 +71,8 @@ static bool list_cables(const struct fabric *f, struct cables *list)
 		struct cable *c = &list->items[list->count++];
 
 		*c = (struct cable){.port_a = f->links[i].a, .port_b = f->links[i].b};
-		c->a = end_of(f, c->port_a);
-		c->b = end_of(f, c->port_b);
+		c->a = end_of(f, c->port_a, result);
+		c->b = end_of(f, c->port_b, result);
 		if (by_end(&c->a, &c->b) > 0)
 			*c = (struct cable){.a = c->b, .b = c->a, .port_a = c->port_b, .port_b = c->port_a};
 	}
@@ -81,9 +82,24 @@ static bool list_cables(const struct fabric *f, struct cables *list)
 
 /* --- nodes --- */
 
-static const char *name_of(const struct fabric *f, uint64_t guid)
+/* The GUID that a node of `after` had before. */
+static uint64_t guid_before(const struct diffing *d, uint64_t guid)
 {
-	uint32_t node = fabric_find_node(f, guid);
+	for (uint32_t i = 0; i < d->result->nodes_replaced; i++)
+		if (d->result->replaced[i].after == guid)
+			return d->result->replaced[i].before;
+	return guid;
+}
+
+/* The node of an end in one of the two states. */
+static uint32_t node_in(const struct diffing *d, const struct fabric *f, uint64_t guid)
+{
+	return fabric_find_node(f, f == d->before->fabric ? guid_before(d, guid) : guid);
+}
+
+static const char *name_of(const struct diffing *d, const struct fabric *f, uint64_t guid)
+{
+	uint32_t node = node_in(d, f, guid);
 
 	return node == FABRIC_NONE ? "?" : f->nodes[node].name;
 }
@@ -124,7 +140,8 @@ static void compare_nodes(struct diffing *d)
 	const struct fabric *old = d->before->fabric, *new = d->after->fabric;
 
 	for (uint32_t i = 0; i < old->node_count; i++) {
-		uint32_t twin = fabric_find_node(new, old->nodes[i].guid);
+		uint64_t guid = diff_guid_after(d->result, old->nodes[i].guid);
+		uint32_t twin = fabric_find_node(new, guid);
 		struct finding *x;
 
 		if (twin == FABRIC_NONE) {
@@ -133,6 +150,13 @@ static void compare_nodes(struct diffing *d)
 			continue;
 		}
 		d->result->nodes++;
+		if (guid != old->nodes[i].guid) {
+			x = finding_add(d->findings, FINDING_NODE_REPLACED);
+			place_node(x, new, twin);
+			finding_set(&x->what, "node GUID");
+			finding_set(&x->wanted, "0x%016" PRIx64, old->nodes[i].guid);
+			finding_set(&x->got, "0x%016" PRIx64, guid);
+		}
 		for (unsigned n = 0; n <= old->nodes[i].ports && n <= new->nodes[twin].ports; n++)
 			d->twin[old->nodes[i].first_port + n] = new->nodes[twin].first_port + n;
 		if (strcmp(old->nodes[i].name, new->nodes[twin].name) != 0) {
@@ -151,7 +175,7 @@ static void compare_nodes(struct diffing *d)
 		}
 	}
 	for (uint32_t i = 0; i < new->node_count; i++) {
-		if (fabric_find_node(old, new->nodes[i].guid) != FABRIC_NONE)
+		if (node_in(d, old, new->nodes[i].guid) != FABRIC_NONE)
 			continue;
 		d->result->nodes_new++;
 		tell_node(d, new, i, FINDING_NODE_NEW);
@@ -192,16 +216,16 @@ static void mark_both(struct diffing *d)
 }
 
 /* Links of a node that is gone or new are told with the node. */
-static void mark_with_nodes(struct cables *list, const struct fabric *other)
+static void mark_with_nodes(const struct diffing *d, struct cables *list, const struct fabric *other)
 {
 	for (size_t i = 0; i < list->count; i++)
-		list->items[i].told |= fabric_find_node(other, list->items[i].a.guid) == FABRIC_NONE ||
-				       fabric_find_node(other, list->items[i].b.guid) == FABRIC_NONE;
+		list->items[i].told |= node_in(d, other, list->items[i].a.guid) == FABRIC_NONE ||
+				       node_in(d, other, list->items[i].b.guid) == FABRIC_NONE;
 }
 
-static void set_end(char **member, const struct fabric *f, const struct end *end)
+static void set_end(const struct diffing *d, char **member, const struct fabric *f, const struct end *end)
 {
-	finding_set(member, "%s[%u]", name_of(f, end->guid), end->port);
+	finding_set(member, "%s[%u]", name_of(d, f, end->guid), end->port);
 }
 
 static struct finding *find_at(struct diffing *d, const struct fabric *f, const struct end *at,
@@ -211,10 +235,10 @@ static struct finding *find_at(struct diffing *d, const struct fabric *f, const 
 
 	x->guid = at->guid;
 	x->port = (int)at->port;
-	finding_set(&x->name, "%s", name_of(f, at->guid));
+	finding_set(&x->name, "%s", name_of(d, f, at->guid));
 	x->peer_guid = peer->guid;
 	x->peer_port = (int)peer->port;
-	finding_set(&x->peer_name, "%s", name_of(f, peer->guid));
+	finding_set(&x->peer_name, "%s", name_of(d, f, peer->guid));
 	return x;
 }
 
@@ -238,11 +262,11 @@ static bool tell_swap(struct diffing *d, struct cable *was)
 		return false;
 	d->result->links_swapped++;
 	found = find_at(d, f, &was->a, x, FINDING_LINKS_SWAPPED);
-	finding_set(&found->wanted, "%s[%u] to %s[%u], %s[%u] to %s[%u]", name_of(f, was->a.guid),
-		    was->a.port, name_of(f, was->b.guid), was->b.port, name_of(f, x->guid), x->port,
-		    name_of(f, y->guid), y->port);
-	finding_set(&found->got, "%s[%u] to %s[%u], %s[%u] to %s[%u]", name_of(f, was->a.guid), was->a.port,
-		    name_of(f, x->guid), x->port, name_of(f, was->b.guid), was->b.port, name_of(f, y->guid),
+	finding_set(&found->wanted, "%s[%u] to %s[%u], %s[%u] to %s[%u]", name_of(d, f, was->a.guid),
+		    was->a.port, name_of(d, f, was->b.guid), was->b.port, name_of(d, f, x->guid), x->port,
+		    name_of(d, f, y->guid), y->port);
+	finding_set(&found->got, "%s[%u] to %s[%u], %s[%u] to %s[%u]", name_of(d, f, was->a.guid), was->a.port,
+		    name_of(d, f, x->guid), x->port, name_of(d, f, was->b.guid), was->b.port, name_of(d, f, y->guid),
 		    y->port);
 	was->told = was2->told = now->told = now2->told = true;
 	return true;
@@ -261,8 +285,8 @@ static bool tell_move(struct diffing *d, struct cable *was)
 			continue;
 		d->result->links_moved++;
 		x = find_at(d, d->after->fabric, stays[i], far_end(now, stays[i]), FINDING_LINK_MOVED);
-		set_end(&x->wanted, d->before->fabric, far_end(was, stays[i]));
-		set_end(&x->got, d->after->fabric, far_end(now, stays[i]));
+		set_end(d, &x->wanted, d->before->fabric, far_end(was, stays[i]));
+		set_end(d, &x->got, d->after->fabric, far_end(now, stays[i]));
 		was->told = now->told = true;
 		return true;
 	}
@@ -272,8 +296,8 @@ static bool tell_move(struct diffing *d, struct cable *was)
 static void compare_cables(struct diffing *d)
 {
 	mark_both(d);
-	mark_with_nodes(&d->old, d->after->fabric);
-	mark_with_nodes(&d->new, d->before->fabric);
+	mark_with_nodes(d, &d->old, d->after->fabric);
+	mark_with_nodes(d, &d->new, d->before->fabric);
 	/* All exchanges first: of two cables that exchanged ends each looks as if it had moved. */
 	for (size_t i = 0; i < d->old.count; i++)
 		if (!d->old.items[i].other && !d->old.items[i].told)
@@ -367,51 +391,16 @@ static void compare_capability(struct diffing *d, uint32_t port, uint32_t twin)
 		    link_speed_name(link_best(b.speed_supported)));
 }
 
-/* One finding an attribute; what is not there in both, as tables of a port that is down, is no change of
- * tables. */
-static bool compare_answers(struct diffing *d, uint32_t port, uint32_t twin, uint16_t attribute,
-			    enum finding_code code)
-{
-	struct snapshot_difference diff;
-	struct finding *x;
-
-	snapshot_compare(d->before->snapshot, port, d->after->snapshot, twin, attribute, &diff);
-	if (diff.unknown > 0) {
-		d->result->unknown++;
-		x = finding_add(d->findings, FINDING_DIFF_UNKNOWN);
-		place_port(x, d->after->fabric, twin);
-		finding_set(&x->what, "%s", snapshot_attribute_name(MAD_CLASS_SMP, attribute));
-		finding_set(&x->detail, "%" PRIu64 " answers", diff.unknown);
-	}
-	if (diff.differ == 0)
-		return false;
-	x = finding_add(d->findings, code);
-	place_port(x, d->after->fabric, twin);
-	finding_set(&x->what, "%s", snapshot_attribute_name(MAD_CLASS_SMP, attribute));
-	if (code == FINDING_ROUTES_CHANGED) /* a byte a LID */
-		finding_set(&x->detail, "%" PRIu64 " LIDs", diff.bytes);
-	else
-		finding_set(&x->detail, "%" PRIu64 " of %" PRIu64 " answers", diff.differ, diff.compared);
-	return true;
-}
-
 static void compare_ports(struct diffing *d)
 {
-	static const uint16_t tables[] = {MAD_SL2VL, MAD_VLARB, MAD_PKEY_TABLE};
-
 	for (uint32_t port = 0; port < d->before->fabric->port_count; port++) {
 		uint32_t twin = d->twin[port];
-		bool differ = false;
 
 		if (twin == FABRIC_NONE)
 			continue;
 		compare_capability(d, port, twin);
-		if (!d->before->snapshot || !d->after->snapshot)
-			continue;
-		for (unsigned i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-			differ |= compare_answers(d, port, twin, tables[i], FINDING_TABLES_CHANGED);
-		d->result->tables += differ;
-		d->result->routes += compare_answers(d, port, twin, MAD_LFT, FINDING_ROUTES_CHANGED);
+		if (d->before->snapshot && d->after->snapshot)
+			diff_tables(d->before, port, d->after, twin, d->findings, d->result);
 	}
 }
 
@@ -419,12 +408,14 @@ int check_diff(const struct diff_state *before, const struct diff_state *after, 
 	       struct diff_result *result)
 {
 	struct diffing d = {.before = before, .after = after, .findings = findings, .result = result};
+	const struct diff_result none = {0};
 	uint32_t ports = before->fabric->port_count;
 	bool lost;
 
 	*result = (struct diff_result){0};
 	d.twin = malloc(((size_t)ports + 1) * sizeof(*d.twin));
-	lost = !d.twin || !list_cables(before->fabric, &d.old) || !list_cables(after->fabric, &d.new);
+	lost = !d.twin || diff_find_replaced(before->fabric, after->fabric, result) != 0 ||
+	       !list_cables(before->fabric, result, &d.old) || !list_cables(after->fabric, &none, &d.new);
 	if (!lost) {
 		for (uint32_t i = 0; i < ports; i++)
 			d.twin[i] = FABRIC_NONE;

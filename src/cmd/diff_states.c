@@ -1,24 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* ibqos diff: what changed from one snapshot to another. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cmd.h"
+#include "diff_states.h"
 
 #include "ibqos/snapshot.h"
 
+struct diff_options {
+	struct cmd_options common; /* first: children get the same pointer */
+	const char *expect;
+};
+
+enum { KEY_EXPECT = 0x200 };
+
+static const struct argp_option own_options[] = {
+	{"expect", KEY_EXPECT, "FILE", 0, "a change file: what of this was expected, and must have happened", 0},
+	{0},
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct cmd_options *o = state->input;
+	struct diff_options *o = state->input;
 
-	if (key == ARGP_KEY_INIT) {
-		cmd_hand_down(state, o);
+	switch (key) {
+	case ARGP_KEY_INIT:
+		cmd_hand_down(state, &o->common);
 		return 0;
+	case KEY_EXPECT:
+		o->expect = arg;
+		return 0;
+	default:
+		return cmd_argument(key, arg, state, &o->common, 2, "the file of before or the one of after");
 	}
-	return cmd_argument(key, arg, state, o, 2, "the file of before or the one of after");
 }
 
 static const struct argp argp = {
+	.options = own_options,
 	.parser = parse,
 	.args_doc = "BEFORE AFTER",
 	.doc = "Compares two snapshots: nodes, links, width and speed, capabilities, tables, forwarding, the master subnet "
@@ -28,14 +47,7 @@ static const struct argp argp = {
 	.children = cmd_output_children,
 };
 
-/* One of the two files as a session of its own, without a report; its findings go to the other's. */
-struct side {
-	struct source *source;
-	struct fabric *fabric;
-	struct source_sm_query sm;
-};
-
-static bool open_side(struct cmd_session *s, const char *path, struct side *side)
+bool cmd_side_open(struct cmd_session *s, const char *path, struct cmd_side *side)
 {
 	int error = source_open_file(s->ctx, path, NULL, &side->source);
 
@@ -57,7 +69,7 @@ static bool open_side(struct cmd_session *s, const char *path, struct side *side
 	return true;
 }
 
-static void close_side(struct side *side)
+void cmd_side_close(struct cmd_side *side)
 {
 	fabric_free(side->fabric);
 	source_close(side->source);
@@ -75,7 +87,7 @@ static void set_sm(char **member, const struct fabric *f, const struct mad_sm_in
 }
 
 /* Only where both have one: that one lacks it is a finding of its own. */
-static void compare_sm(struct cmd_session *s, const struct side *before, const struct side *after)
+static void compare_sm(struct cmd_session *s, const struct cmd_side *before, const struct cmd_side *after)
 {
 	struct mad_sm_info a, b;
 	struct finding *f;
@@ -104,6 +116,7 @@ static void report_result(struct report *r, const struct diff_result *d)
 		{"nodes", "nodes in both", d->nodes},
 		{"nodes_gone", "nodes gone", d->nodes_gone},
 		{"nodes_new", "nodes new", d->nodes_new},
+		{"nodes_replaced", "nodes replaced", d->nodes_replaced},
 		{"nodes_renamed", "nodes renamed", d->nodes_renamed},
 		{"links", "links in both", d->links},
 		{"links_gone", "links gone", d->links_gone},
@@ -123,7 +136,7 @@ static void report_result(struct report *r, const struct diff_result *d)
 	report_section_end(r);
 }
 
-static void report_time(struct report *r, const char *key, const char *title, const struct side *side)
+static void report_time(struct report *r, const char *key, const char *title, const struct cmd_side *side)
 {
 	const struct snapshot *snapshot = source_snapshot(side->source);
 	struct snapshot_info info;
@@ -136,32 +149,98 @@ static void report_time(struct report *r, const char *key, const char *title, co
 	report_string(r, key, title, taken);
 }
 
+/* Each expected change, and whether it happened. */
+static void report_expected(struct report *r, const struct changes *changes, const struct diff_expected *expected)
+{
+	static const struct report_column columns[] = {
+		{.key = "line", .title = "line", .type = REPORT_NUMBER},
+		{.key = "change", .title = "expected", .type = REPORT_STRING},
+		{.key = "meant", .title = "nodes or links", .type = REPORT_NUMBER},
+		{.key = "happened", .title = "happened", .type = REPORT_NUMBER},
+		{.key = "explains", .title = "changes explained", .type = REPORT_NUMBER},
+	};
+
+	report_table(r, "expected", "expected changes", columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < changes->count; i++) {
+		report_cell_number(r, changes->items[i].line);
+		report_cell_string(r, changes->items[i].text);
+		report_cell_number(r, expected[i].meant);
+		report_cell_number(r, expected[i].happened);
+		report_cell_number(r, expected[i].covered);
+		report_row_end(r);
+	}
+	report_table_end(r);
+}
+
+bool cmd_changes_read(struct cmd_session *s, const char *path, struct changes **changes)
+{
+	int error = changes_read(path, &s->findings, changes);
+
+	report_string(s->report, "expect", "expected changes of", path);
+	if (error != 0)
+		session_fail(s, "cannot read the change file '%s': %s", path, strerror(-error));
+	return *changes != NULL;
+}
+
+/* Changes that explain nothing more than notes say so in their detail. */
+static int expect(struct cmd_session *s, const struct diff_state *a, const struct diff_state *b, const struct changes *changes,
+		  const struct diff_result *result)
+{
+	struct diff_expected *expected = calloc(changes->count + 1, sizeof(*expected));
+	int error = expected ? diff_expect(a, b, changes, result, &s->findings, expected) : -ENOMEM;
+
+	if (error == 0)
+		report_expected(s->report, changes, expected);
+	free(expected);
+	return error;
+}
+
+int cmd_diff_sides(struct cmd_session *s, const struct cmd_side *before, const struct cmd_side *after,
+		   const struct changes *changes, struct diff_result *result)
+{
+	const struct diff_state a = {before->fabric, source_snapshot(before->source)},
+				b = {after->fabric, source_snapshot(after->source)};
+	int error = check_diff(&a, &b, &s->findings, result);
+
+	compare_sm(s, before, after);
+	if (error == 0)
+		report_result(s->report, result);
+	if (error == 0 && changes)
+		error = expect(s, &a, &b, changes, result);
+	if (error != 0)
+		session_fail(s, "out of memory");
+	return error;
+}
+
+void cmd_sides_report(struct report *r, const char *before_path, const struct cmd_side *before, const char *after_path,
+		      const struct cmd_side *after)
+{
+	report_string(r, "before", "before", before_path);
+	report_time(r, "before_taken", "taken", before);
+	report_string(r, "after", "after", after_path);
+	report_time(r, "after_taken", "taken", after);
+}
+
 enum ibqos_exit cmd_diff_states(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	struct side before = {0}, after = {0};
-	struct diff_result result;
-	struct cmd_options options;
+	struct cmd_side before = {0}, after = {0};
+	struct diff_result result = {0};
+	struct changes *changes = NULL;
+	struct diff_options o = {0};
 	struct cmd_session s;
 
-	cmd_defaults(&options, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
-	if (!session_begin(&s, ctx, &options))
+	cmd_defaults(&o.common, ctx);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &o);
+	if (!session_begin(&s, ctx, &o.common))
 		return IBQOS_EXIT_UNKNOWN;
-	if (open_side(&s, options.argument[0], &before) && open_side(&s, options.argument[1], &after)) {
-		const struct diff_state a = {before.fabric, source_snapshot(before.source)},
-					b = {after.fabric, source_snapshot(after.source)};
-
-		report_string(s.report, "before", "before", options.argument[0]);
-		report_time(s.report, "before_taken", "taken", &before);
-		report_string(s.report, "after", "after", options.argument[1]);
-		report_time(s.report, "after_taken", "taken", &after);
-		compare_sm(&s, &before, &after);
-		if (check_diff(&a, &b, &s.findings, &result) != 0)
-			session_fail(&s, "out of memory");
-		else
-			report_result(s.report, &result);
+	if ((!o.expect || cmd_changes_read(&s, o.expect, &changes)) && cmd_side_open(&s, o.common.argument[0], &before) &&
+	    cmd_side_open(&s, o.common.argument[1], &after)) {
+		cmd_sides_report(s.report, o.common.argument[0], &before, o.common.argument[1], &after);
+		cmd_diff_sides(&s, &before, &after, changes, &result);
 	}
-	close_side(&before);
-	close_side(&after);
+	diff_result_clear(&result);
+	changes_free(changes);
+	cmd_side_close(&before);
+	cmd_side_close(&after);
 	return session_end(&s);
 }

@@ -43,7 +43,17 @@ static void compare_one(const struct snapshot *a, const struct snapshot_run *run
 	snapshot_get_data(b, value, data_b, sizeof(data_b));
 	for (unsigned i = 0; i < sizeof(data_a); i++)
 		differing += data_a[i] != data_b[i];
-	d->differ += differing > 0;
+	if (differing == 0)
+		return;
+	if (d->differ == 0) {
+		d->alike = true;
+		d->modifier = modifier;
+		memcpy(d->before, data_a, sizeof(d->before));
+		memcpy(d->after, data_b, sizeof(d->after));
+	} else if (memcmp(d->before, data_a, sizeof(data_a)) != 0 || memcmp(d->after, data_b, sizeof(data_b)) != 0) {
+		d->alike = false;
+	}
+	d->differ++;
 	d->bytes += differing;
 }
 

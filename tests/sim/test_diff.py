@@ -99,10 +99,17 @@ def test_tables_names_and_capabilities(up, ibqos):
     r = ibqos("diff", before, after, "--format", "json").ok(1)
     told = {(x["code"], x["node"], x["port"], x["what"], x["wanted"], x["got"], x["detail"]) for x in r.json["findings"]}
     assert told == {
-        ("tables-changed", "leaf-01", 1, "SL2VL", None, None, "2 of 37 answers"),
-        ("tables-changed", "spine-01", 2, "VLArb", None, None, "1 of 2 answers"),
+        ("tables-changed", "leaf-01", 1, "SL2VL", "0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7", "0,1,2,1,4,5,6,7,0,1,2,3,4,5,6,7",
+         "2 of 37 answers; shown: in-port 2"),
+        ("tables-changed", "spine-01", 2, "VLArb, low table", "0:0,1:4,2:4,3:4,4:4,5:4,6:4,7:4",
+         "0:9,1:4,2:4,3:4,4:4,5:4,6:4,7:4", "1 of 2 answers"),
         ("capability-changed", "gpu-003 mlx5_0", 1, "best width and speed", "4x EDR", "1x EDR", None),
         ("node-renamed", "other", None, None, "gpu-004 mlx5_0", "other", None)}, r
+    f.rules("node=leaf-01 attr=SL2VL mod=0x201 : set SL3=1", "node=leaf-01 attr=SL2VL mod=0x301 : set SL3=2")
+    f.ibqos("snapshot", after).ok(0)
+    told = {(x["node"], x["what"], x["detail"]): (x["wanted"], x["got"])
+            for x in ibqos("diff", before, after, "--format", "json").ok(1).json["findings"]}
+    assert ("leaf-01", "SL2VL", "2 of 37 answers; shown: in-port 2; the others differ otherwise") in told
     # what did not answer is not called unchanged
     f.rules("node=leaf-02 attr=SL2VL : timeout")
     f.ibqos("snapshot", after, "-t", "50").ok(3)
