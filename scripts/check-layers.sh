@@ -10,8 +10,9 @@ folder_of() { # which folder a public header belongs to
 	link) echo fabric ;;
 	finding_codes) echo finding ;;
 	opensm_files) echo opensm ;;
-	routes | lanes | paths | audit | counters | state) echo check ;;
-	preflight) echo apply ;;
+	routes | lanes | paths | audit | counters | state | diff | drain) echo check ;;
+	changes) echo policy ;;
+	preflight | maintenance) echo apply ;;
 	snapshot) echo source ;;
 	*) echo "$1" ;;
 	esac
