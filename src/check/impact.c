@@ -17,6 +17,7 @@ struct impact {
 	const struct site *site;
 	uint32_t ends;	/* ports of hosts at switches */
 	double *load;	/* by port index of a switch: ordered pairs of hosts whose packets leave there to a switch */
+	double *to_switches; /* by node, a leaf: Gb/s of its links to other switches; below 0: not added up yet */
 };
 
 /* One destination switch: how far each other is, nearest first, then what all hosts send there, farthest first. */
@@ -217,25 +218,34 @@ static double share_of_missing(const struct impact *impact, const struct finding
 	return cables > 0 ? sum / cables : 0;
 }
 
-/* Hosts behind a leaf's cable, and what is left to them. */
-static void add_behind(const struct impact *impact, struct finding *finding, uint32_t port)
+static double gbps_to_switches(const struct site *site, uint32_t node)
 {
-	const struct site *site = impact->site;
 	const struct fabric *f = site->fabric;
-	uint32_t node = f->ports[port].node, peer = f->ports[port].peer;
 	double sum = 0;
 
-	if (peer == FABRIC_NONE || !site_is_switch(site, node) || !site_is_switch(site, f->ports[peer].node) ||
-	    site->level[node] != 0 || site->level[f->ports[peer].node] == 0)
-		return;
 	for (unsigned p = 1; p <= f->nodes[node].ports; p++) {
 		uint32_t other = f->ports[f->nodes[node].first_port + p].peer;
 
 		if (other != FABRIC_NONE && site_is_switch(site, f->ports[other].node))
 			sum += gbps_of(f, f->nodes[node].first_port + p);
 	}
-	finding_append(&finding->detail, "%.4g Gb/s left to other switches for %u host ports of %s", sum, site->hosts[node],
-		       f->nodes[node].name);
+	return sum;
+}
+
+/* Hosts behind a leaf's cable, and what is left to them. */
+static void add_behind(const struct impact *impact, struct finding *finding, uint32_t port)
+{
+	const struct site *site = impact->site;
+	const struct fabric *f = site->fabric;
+	uint32_t node = f->ports[port].node, peer = f->ports[port].peer;
+
+	if (peer == FABRIC_NONE || !site_is_switch(site, node) || !site_is_switch(site, f->ports[peer].node) ||
+	    site->level[node] != 0 || site->level[f->ports[peer].node] == 0)
+		return;
+	if (impact->to_switches[node] < 0)
+		impact->to_switches[node] = gbps_to_switches(site, node);
+	finding_append(&finding->detail, "%.4g Gb/s left to other switches for %u host ports of %s", impact->to_switches[node],
+		       site->hosts[node], f->nodes[node].name);
 }
 
 static void rank(const struct impact *impact, struct finding *finding)
@@ -275,15 +285,19 @@ int audit_rank(const struct fabric *fabric, const struct routes *routes, struct 
 	int ret = site_new(fabric, &site);
 
 	impact.load = calloc((size_t)fabric->port_count + 1, sizeof(*impact.load));
-	if (ret == 0 && !impact.load)
+	impact.to_switches = calloc((size_t)fabric->node_count + 1, sizeof(*impact.to_switches));
+	if (ret == 0 && (!impact.load || !impact.to_switches))
 		ret = -ENOMEM;
-	for (uint32_t n = 0; ret == 0 && n < fabric->node_count; n++)
+	for (uint32_t n = 0; ret == 0 && n < fabric->node_count; n++) {
 		impact.ends += site.hosts[n];
+		impact.to_switches[n] = -1;
+	}
 	if (ret == 0)
 		ret = routes ? by_routes(&impact, routes) : by_structure(&impact);
 	for (size_t i = 0; ret == 0 && i < findings->count; i++)
 		rank(&impact, &findings->items[i]);
 	free(impact.load);
+	free(impact.to_switches);
 	site_clear(&site);
 	return ret;
 }

@@ -118,7 +118,11 @@ void finding_append(char **member, const char *format, ...)
 	va_end(args);
 	if (!more)
 		return;
-	finding_set(member, "%s%s%s", *member ? *member : "", *member ? "; " : "", more);
+	if (!*member) {
+		*member = more;
+		return;
+	}
+	finding_set(member, "%s; %s", *member, more);
 	free(more);
 }
 

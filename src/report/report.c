@@ -52,6 +52,13 @@ void report_put(struct report *r, const char *format, ...)
 	va_end(args);
 }
 
+void report_puts(struct report *r, const char *text)
+{
+	errno = 0;
+	if (fputs_unlocked(text, r->out) < 0)
+		report_fail(r, errno ? -errno : -EIO);
+}
+
 static bool key_used(const struct report *r, const char *key)
 {
 	for (size_t i = r->in_section ? r->section_keys : 0; i < r->key_count; i++)

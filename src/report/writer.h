@@ -78,6 +78,8 @@ struct report {
 
 /* printf to the output; an error is remembered. */
 __attribute__((format(printf, 2, 3))) void report_put(struct report *r, const char *format, ...);
+/* A text as it is: much cheaper. */
+void report_puts(struct report *r, const char *text);
 /* Remembers an error unless there was one before. */
 void report_fail(struct report *r, int error);
 

@@ -59,8 +59,11 @@ static bool is_control(uint32_t code)
 size_t text_char(const char *text, size_t size)
 {
 	uint32_t code;
-	size_t length = decode(text, size, &code);
+	size_t length;
 
+	if (size > 0 && text[0] >= ' ' && text[0] <= '~') /* nearly all there is */
+		return 1;
+	length = decode(text, size, &code);
 	return length > 0 && !is_control(code) ? length : 0;
 }
 
@@ -83,9 +86,15 @@ char *text_utf8(const void *raw, size_t size)
 	if (!text)
 		return NULL;
 	while (size > 0) {
-		uint32_t code;
-		size_t length = decode(from, size, &code);
+		uint32_t code = 0;
+		size_t length;
 
+		if (*from >= ' ' && *from <= '~') {
+			*to++ = *from++;
+			size--;
+			continue;
+		}
+		length = decode(from, size, &code);
 		if (length == 0 || is_control(code)) {
 			memcpy(to, REPLACEMENT, REPLACEMENT_SIZE);
 			to += REPLACEMENT_SIZE;

@@ -56,6 +56,13 @@ static void test_bounds_by_tables(void **state)
 		assert_true(fabs(counter_lower(rows[i].n) - rows[i].lower) < 5e-5);
 		assert_true(fabs(counter_upper(rows[i].n) - rows[i].upper) < 5e-5);
 	}
+	/* on both sides of where sums give way to an approximation */
+	for (uint64_t n = 999990; n < 1000010; n++) {
+		assert_true(fabs(counter_upper(n + 1) - counter_upper(n) - 1.0008) < 1e-3);
+		assert_true(fabs(counter_lower(n + 1) - counter_lower(n) - 0.9992) < 1e-3);
+	}
+	assert_true(fabs(counter_upper(1000000) - 1001646.42277) < 1e-4);
+	assert_true(fabs(counter_lower(1000000) - 998355.71508) < 1e-4);
 	/* far out, where the normal distribution takes over: n -+ 1.6449 sqrt(n) */
 	assert_true(fabs(counter_upper(UINT64_C(1) << 40) - ldexp(1, 40) - 1.6449 * ldexp(1, 20)) < 0.01 * ldexp(1, 20));
 	assert_true(fabs(ldexp(1, 40) - counter_lower(UINT64_C(1) << 40) - 1.6449 * ldexp(1, 20)) < 0.01 * ldexp(1, 20));
