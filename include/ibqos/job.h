@@ -304,8 +304,6 @@ int job_log_read(struct job_log *log, const struct ibqos_ctx *ctx, const char *p
 struct job_log_view job_log_view(const struct job_log *log);
 /* Findings of all that was read; with a class also whether it was run in it. */
 void job_log_check(const struct job_log *log, const struct job_question *question, struct finding_list *findings);
-/* Counters for node_exporter's textfile collector. 0 or -errno. */
-int job_log_metrics(const struct job_log *log, FILE *out);
 
 /*
  * What a fabric's links have to do with failed transfers and events of adapters (log_tie.c). A host's adapters are the nodes

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * report: what a command says, walked once; a writer renders it as text or JSON.
+ * report: what a command says, walked once; a writer renders it as text or JSON, as metrics or as one line.
  *
  * A report is a sequence of fields, sections of fields, tables, text blocks and the findings.
  * Keys are JSON names (lower_case); titles are for people. A value that is not known is said so:
@@ -16,8 +16,9 @@
 #include "ibqos/finding.h"
 #include "ibqos/util.h"
 
-enum report_format { REPORT_TEXT, REPORT_JSON };
-/* -EINVAL for a name that is none; `names` for messages: "text, json". */
+/* REPORT_PROMETHEUS: the numbers of it as metrics (src/report/prometheus_metrics.def); REPORT_NAGIOS: one line for Nagios or Icinga. */
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_PROMETHEUS, REPORT_NAGIOS };
+/* -EINVAL for a name that is none; `names` for messages: "text, json, ...". */
 int report_format_of(const char *name, enum report_format *format);
 const char *report_format_names(void);
 
@@ -35,6 +36,11 @@ struct report;
 
 /* Starts a report; `out` is borrowed. NULL: out of memory. JSON begins with format, ibqos version, command, fabric. */
 struct report *report_begin(const struct ibqos_ctx *ctx, FILE *out, enum report_format format);
+/*
+ * From here on `also`, of another format and begun just now, gets all that `r` gets; it is ended after `r`, by its own
+ * report_end(). Nothing else is called with it.
+ */
+void report_also(struct report *r, struct report *also);
 
 /* Fields: "title: value" in text (title NULL: JSON only); a member in JSON. */
 void report_string(struct report *r, const char *key, const char *title, const char *value); /* NULL: unknown */

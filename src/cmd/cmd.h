@@ -50,6 +50,7 @@ struct cmd_options {
 	const char *guid2mkey; /* OpenSM's file of keys */
 	bool timeout_given;
 	const char *output; /* NULL: standard output */
+	const char *metrics; /* file for node_exporter; NULL: none */
 	bool all;	    /* name each place of a group of findings */
 	struct scope_name scope[CMD_SCOPE_MAX]; /* the part of the fabric that it is about */
 	unsigned scope_count;			/* 0: all of it */
@@ -101,6 +102,10 @@ struct cmd_session {
 	FILE *out;
 	char *buffer; /* what goes to --output, replaced whole at the end */
 	size_t buffer_size;
+	struct report *metrics; /* the same for --metrics; NULL: not asked for */
+	FILE *metrics_out;
+	char *metrics_buffer;
+	size_t metrics_size;
 	enum ibqos_exit least; /* the exit code is never better than this */
 	struct cmd_sample *sample; /* of verify: the ports to be looked at; NULL: all */
 	double discovery_seconds;

@@ -8,17 +8,16 @@
 
 struct log_options {
 	struct cmd_options common; /* first: children get the same pointer */
-	const char *policy, *class, *metrics, *state;
+	const char *policy, *class, *state;
 	const char **files;
 	size_t file_count, file_room;
 };
 
-enum { KEY_POLICY = 0x300, KEY_CLASS, KEY_METRICS, KEY_FROM, KEY_STATE, KEY_MAP };
+enum { KEY_POLICY = 0x300, KEY_CLASS, KEY_FROM, KEY_STATE, KEY_MAP };
 
 static const struct argp_option own_options[] = {
 	{"policy", KEY_POLICY, "FILE", 0, "the policy that has the job's class", 0},
 	{"class", KEY_CLASS, "CLASS", 0, "the class that the job was to have", 0},
-	{"metrics", KEY_METRICS, "FILE", 0, "write counters for node_exporter's textfile collector there", 0},
 	{"from", KEY_FROM, "FILE", 0, "look up links of adapters whose transfers failed in a snapshot, or what ibnetdiscover wrote", 0},
 	{"state", KEY_STATE, "FILE", 0, "and in the state file of `ibqos audit`", 0},
 	{"node-name-map", KEY_MAP, "FILE", 0, "names of nodes for --from, as for infiniband-diags", 0},
@@ -38,9 +37,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_CLASS:
 		o->class = arg;
-		return 0;
-	case KEY_METRICS:
-		o->metrics = arg;
 		return 0;
 	case KEY_FROM:
 		o->common.from = arg;
@@ -232,7 +228,7 @@ static void report_events(struct report *r, const struct job_log_view *v)
 		report_cell_string(r, v->hosts[e->host].name);
 		report_cell_string(r, e->device);
 		report_cell_string(r, kinds[e->kind]);
-		if (e->kind == JOB_LOG_COMPLETION) {
+		if (e->kind == JOB_LOG_COMPLETION && e->code >= 0) {
 			report_cell_number(r, (uint64_t)e->code);
 			report_cell_number(r, e->vendor);
 		} else {
@@ -247,22 +243,6 @@ static void report_events(struct report *r, const struct job_log_view *v)
 		report_row_end(r);
 	}
 	report_table_end(r);
-}
-
-static void write_metrics(struct cmd_session *s, const struct job_log *log, const char *path)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *to = open_memstream(&text, &size);
-	int error = to ? job_log_metrics(log, to) : -ENOMEM;
-	int unfinished = to ? text_stream_end(to, &text) : 0;
-
-	error = error ? error : unfinished;
-	if (error == 0)
-		error = cmd_write(path, text, size);
-	free(text);
-	if (error != 0)
-		session_fail(s, "cannot write %s: %s", path, strerror(-error));
 }
 
 static void read_logs(struct cmd_session *s, struct job_log *log, const struct log_options *o)
@@ -293,19 +273,21 @@ enum ibqos_exit cmd_job_log(struct ibqos_ctx *ctx, int argc, char **argv)
 
 	cmd_defaults(&options.common, ctx);
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
-	if (options.policy) {
-		policy = cmd_job_policy(ctx, options.policy, &code);
-		if (!policy)
-			goto out;
-		code = IBQOS_EXIT_UNKNOWN;
-		question.policy = policy;
-		question.class = cmd_job_class(ctx, policy, options.class);
-		if (!question.class)
-			goto out;
-	}
 	if (!session_begin(&s, ctx, &options.common))
 		goto out;
-	if (job_log_new(&log) != 0) {
+	if (options.policy) {
+		policy = cmd_job_policy(ctx, options.policy, &s.least);
+		if (policy) {
+			s.least = IBQOS_EXIT_CLEAN;
+			question.policy = policy;
+			question.class = cmd_job_class(ctx, policy, options.class);
+		}
+	}
+	if (options.policy && !question.class) {
+		report_string(s.report, "error", NULL, policy ? "no such class" : "no policy"); /* it was said why */
+		if (policy)
+			s.least = IBQOS_EXIT_UNKNOWN;
+	} else if (job_log_new(&log) != 0) {
 		session_fail(&s, "out of memory");
 	} else {
 		struct job_log_view v;
@@ -323,8 +305,6 @@ enum ibqos_exit cmd_job_log(struct ibqos_ctx *ctx, int argc, char **argv)
 		report_events(s.report, &v);
 		cmd_job_log_links(&s, log, options.state);
 		job_log_check(log, &question, &s.findings);
-		if (options.metrics)
-			write_metrics(&s, log, options.metrics);
 	}
 	code = session_end(&s);
 out:

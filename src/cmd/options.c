@@ -22,6 +22,7 @@ enum {
 	KEY_HOSTS,
 	KEY_FORMAT,
 	KEY_OUTPUT,
+	KEY_METRICS,
 	KEY_ALL,
 	KEY_USAGE,
 };
@@ -62,8 +63,9 @@ static const struct argp_option scope_options[] = {
 
 static const struct argp_option output_options[] = {
 	{NULL, 0, NULL, 0, "Output:", 2},
-	{"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json", 0},
+	{"format", KEY_FORMAT, "FORMAT", 0, "text (default), json, prometheus (metrics), or nagios (one line for Nagios or Icinga)", 0},
 	{"output", KEY_OUTPUT, "FILE", 0, "write there, replacing the file whole, not to standard output", 0},
+	{"metrics", KEY_METRICS, "FILE", 0, "besides, write metrics there for node_exporter's textfile collector, replacing the file whole", 0},
 	{"all", KEY_ALL, NULL, 0, "name each place of alike findings", 0},
 	{NULL, 0, NULL, 0, "Other:", 3},
 	{"verbose", 'v', NULL, 0, "more messages", 0},
@@ -207,6 +209,9 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_OUTPUT:
 		o->output = arg;
+		return 0;
+	case KEY_METRICS:
+		o->metrics = arg;
 		return 0;
 	case KEY_ALL:
 		o->all = true;

@@ -32,26 +32,46 @@ int cmd_write(const char *path, const char *text, size_t size)
 	return error;
 }
 
+/* A report into memory, of which a file is made at the end. NULL, with nothing left, when out of memory. */
+static struct report *begin_in_memory(struct ibqos_ctx *ctx, enum report_format format, FILE **out, char **buffer, size_t *size)
+{
+	struct report *report;
+
+	*out = open_memstream(buffer, size);
+	if (!*out)
+		return NULL;
+	report = report_begin(ctx, *out, format);
+	if (report)
+		return report;
+	fclose(*out);
+	free(*buffer);
+	*buffer = NULL;
+	return NULL;
+}
+
 bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cmd_options *options)
 {
 	*s = (struct cmd_session){.ctx = ctx, .options = options, .out = stdout};
-	if (options->output) {
-		s->out = open_memstream(&s->buffer, &s->buffer_size);
-		if (!s->out) {
-			ctx_error(ctx, "out of memory");
-			return false;
-		}
+	if (options->metrics) {
+		s->metrics = begin_in_memory(ctx, REPORT_PROMETHEUS, &s->metrics_out, &s->metrics_buffer, &s->metrics_size);
+		if (!s->metrics)
+			goto fail;
 	}
-	s->report = report_begin(ctx, s->out, options->format);
-	if (!s->report) {
-		ctx_error(ctx, "out of memory");
-		if (options->output) {
-			fclose(s->out);
-			free(s->buffer);
-		}
-		return false;
-	}
+	s->report = options->output ? begin_in_memory(ctx, options->format, &s->out, &s->buffer, &s->buffer_size)
+				    : report_begin(ctx, s->out, options->format);
+	if (!s->report)
+		goto fail;
+	if (s->metrics)
+		report_also(s->report, s->metrics);
 	return true;
+fail:
+	ctx_error(ctx, "out of memory");
+	if (s->metrics) {
+		report_end(s->metrics, IBQOS_EXIT_UNKNOWN);
+		fclose(s->metrics_out);
+		free(s->metrics_buffer);
+	}
+	return false;
 }
 
 /* Of when a report from a file is. */
@@ -174,6 +194,27 @@ static enum ibqos_exit worse(enum ibqos_exit a, enum ibqos_exit b)
 	return rank[a] > rank[b] ? a : b;
 }
 
+/* Makes a file of what was reported into memory, unless that has failed. The size is known once the stream is closed. */
+static int write_whole(const char *path, int error, FILE *out, char **buffer, const size_t *size)
+{
+	int unfinished = text_stream_end(out, buffer);
+
+	error = error ? error : unfinished;
+	if (error == 0)
+		error = cmd_write(path, *buffer, *size);
+	free(*buffer);
+	*buffer = NULL;
+	return error;
+}
+
+static enum ibqos_exit told_unwritten(struct cmd_session *s, const char *path, int error, enum ibqos_exit code)
+{
+	if (error == 0)
+		return code;
+	ctx_error(s->ctx, "cannot write %s: %s", path ? path : "standard output", strerror(-error));
+	return worse(code, IBQOS_EXIT_UNKNOWN);
+}
+
 enum ibqos_exit session_end(struct cmd_session *s)
 {
 	enum ibqos_exit code;
@@ -187,18 +228,13 @@ enum ibqos_exit session_end(struct cmd_session *s)
 		ctx_error(s->ctx, "out of memory: the list of findings is not whole");
 	report_findings(s->report, &s->findings, s->options->all);
 	error = report_end(s->report, code);
-	if (s->options->output) {
-		int unfinished = text_stream_end(s->out, &s->buffer);
-
-		error = error ? error : unfinished;
-		if (error == 0)
-			error = cmd_write(s->options->output, s->buffer, s->buffer_size);
-		free(s->buffer);
-	}
-	if (error != 0) {
-		ctx_error(s->ctx, "cannot write %s: %s", s->options->output ? s->options->output : "standard output",
-			  strerror(-error));
-		code = worse(code, IBQOS_EXIT_UNKNOWN);
+	if (s->options->output)
+		error = write_whole(s->options->output, error, s->out, &s->buffer, &s->buffer_size);
+	code = told_unwritten(s, s->options->output, error, code);
+	if (s->metrics) {
+		error = report_end(s->metrics, code);
+		error = write_whole(s->options->metrics, error, s->metrics_out, &s->metrics_buffer, &s->metrics_size);
+		code = told_unwritten(s, s->options->metrics, error, code);
 	}
 	finding_list_clear(&s->findings);
 	scope_clear(&s->scope);

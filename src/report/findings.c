@@ -177,12 +177,16 @@ void report_findings(struct report *r, const struct finding_list *findings, bool
 	/* What is lost is said where the findings stand, not only in the exit code. */
 	report_bool(r, "findings_lost", findings->lost ? "findings lost for want of memory" : NULL,
 		    findings->lost);
+	for (struct report *to = r; to; to = to->also)
+		to->all = all;
 	report_table(r, "findings", NULL, columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < findings->count; i++) {
 		put_row(r, &findings->items[i]);
-		r->counts[findings->items[i].severity]++;
+		for (struct report *to = r; to; to = to->also)
+			to->counts[findings->items[i].severity]++;
 	}
 	report_table_end(r);
-	if (findings->count > 0 && r->writer->group)
-		put_groups(r, findings, all);
+	for (struct report *to = r; to; to = to->also)
+		if (findings->count > 0 && to->writer->group)
+			put_groups(to, findings, all);
 }

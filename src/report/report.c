@@ -17,6 +17,8 @@ static const struct {
 } formats[] = {
 	[REPORT_TEXT] = {"text", &report_text_writer},
 	[REPORT_JSON] = {"json", &report_json_writer},
+	[REPORT_PROMETHEUS] = {"prometheus", &report_prometheus_writer},
+	[REPORT_NAGIOS] = {"nagios", &report_nagios_writer},
 };
 
 int report_format_of(const char *name, enum report_format *format)
@@ -32,7 +34,7 @@ int report_format_of(const char *name, enum report_format *format)
 
 const char *report_format_names(void)
 {
-	return "text, json";
+	return "text, json, prometheus, nagios";
 }
 
 void report_fail(struct report *r, int error)
@@ -157,7 +159,10 @@ static struct report_value guid_value(uint64_t guid, enum report_knowledge if_ze
 
 static void field(struct report *r, const char *key, const char *title, struct report_value value)
 {
-	r->writer->field(r, unique_key(r, key), title, &value);
+	const char *unique = unique_key(r, key);
+
+	for (struct report *to = r; to; to = to->also)
+		to->writer->field(to, unique, title, &value);
 	if (value.type == REPORT_STRING)
 		free(value.string);
 }
@@ -194,9 +199,14 @@ void report_guid(struct report *r, const char *key, const char *title, uint64_t 
 
 void report_section(struct report *r, const char *key, const char *title)
 {
+	const char *unique;
+
 	report_section_end(r); /* they do not nest */
-	r->writer->section(r, unique_key(r, key), title);
-	r->in_section = true;
+	unique = unique_key(r, key);
+	for (struct report *to = r; to; to = to->also) {
+		to->writer->section(to, unique, title);
+		to->in_section = true;
+	}
 	r->section_keys = r->key_count;
 }
 
@@ -207,13 +217,28 @@ void report_section_end(struct report *r)
 		return;
 	while (r->key_count > r->section_keys)
 		free(r->keys[--r->key_count]);
-	r->in_section = false;
-	r->writer->section_end(r);
+	for (struct report *to = r; to; to = to->also) {
+		to->in_section = false;
+		to->writer->section_end(to);
+	}
+}
+
+/* The table is of the first report; the others are shown it. */
+static void show_cells(struct report *r)
+{
+	for (struct report *to = r->also; to; to = to->also) {
+		to->columns = r->columns;
+		to->column_count = r->column_count;
+		to->cells = r->cells;
+		to->cell_count = r->cell_count;
+	}
 }
 
 void report_table(struct report *r, const char *key, const char *title, const struct report_column *columns,
 		  unsigned column_count)
 {
+	const char *unique;
+
 	report_table_end(r);
 	r->cells = calloc(column_count ? column_count : 1, sizeof(*r->cells));
 	if (!r->cells)
@@ -221,7 +246,10 @@ void report_table(struct report *r, const char *key, const char *title, const st
 	r->columns = columns;
 	r->column_count = r->cells ? column_count : 0;
 	r->cell_count = 0;
-	r->writer->table(r, unique_key(r, key), title);
+	unique = unique_key(r, key);
+	show_cells(r);
+	for (struct report *to = r; to; to = to->also)
+		to->writer->table(to, unique, title);
 }
 
 /* Puts the next cell into the row; what is beyond the last column has nowhere to go. */
@@ -277,7 +305,9 @@ void report_row_end(struct report *r)
 		return;
 	while (r->cell_count < r->column_count)
 		report_cell_none(r);
-	r->writer->row(r);
+	show_cells(r);
+	for (struct report *to = r; to; to = to->also)
+		to->writer->row(to);
 	clear_cells(r);
 }
 
@@ -287,17 +317,22 @@ void report_table_end(struct report *r)
 		return;
 	if (r->cell_count > 0)
 		report_row_end(r);
-	r->writer->table_end(r);
+	for (struct report *to = r; to; to = to->also)
+		to->writer->table_end(to);
 	free(r->cells);
 	r->cells = NULL;
 	r->columns = NULL;
+	show_cells(r);
 }
 
 void report_text(struct report *r, const char *key, const char *title, const char *text)
 {
 	struct report_value value = block_value(r, text);
 
-	r->writer->block(r, unique_key(r, key), title, &value);
+	const char *unique = unique_key(r, key);
+
+	for (struct report *to = r; to; to = to->also)
+		to->writer->block(to, unique, title, &value);
 	free(value.string);
 }
 
@@ -316,6 +351,7 @@ struct report *report_begin(const struct ibqos_ctx *ctx, FILE *out, enum report_
 
 	if (!r)
 		return NULL;
+	r->ctx = ctx;
 	r->out = out;
 	r->writer = formats[format].writer;
 	if (r->writer->open(r) < 0) {
@@ -329,6 +365,11 @@ struct report *report_begin(const struct ibqos_ctx *ctx, FILE *out, enum report_
 	report_string(r, "command", NULL, ctx->command);
 	report_string(r, "fabric", named ? "fabric" : NULL, named ? ctx->fabric : NULL);
 	return r;
+}
+
+void report_also(struct report *r, struct report *also)
+{
+	r->also = also;
 }
 
 int report_end(struct report *r, enum ibqos_exit exit_code)
@@ -352,6 +393,8 @@ int report_end(struct report *r, enum ibqos_exit exit_code)
 	if (ferror(r->out))
 		report_fail(r, -EIO);
 	error = r->error;
+	if (error == -ENOMEM && r->also) /* some value is missing there, too */
+		report_fail(r->also, error);
 	report_free(r);
 	return error;
 }

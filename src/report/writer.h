@@ -54,11 +54,13 @@ struct report_writer {
 	void (*close)(struct report *r); /* frees r->own */
 };
 
-extern const struct report_writer report_text_writer, report_json_writer;
+extern const struct report_writer report_text_writer, report_json_writer, report_prometheus_writer, report_nagios_writer;
 
 #define REPORT_SEVERITIES (FINDING_CRITICAL + 1)
 
 struct report {
+	const struct ibqos_ctx *ctx;
+	struct report *also; /* another report of the same; NULL: none */
 	FILE *out;
 	int error; /* the first that happened, -errno */
 	const struct report_writer *writer;
@@ -74,6 +76,7 @@ struct report {
 	struct report_value *cells; /* column_count of them */
 
 	size_t counts[REPORT_SEVERITIES]; /* findings reported */
+	bool all;			  /* each place of them is asked for */
 };
 
 /* printf to the output; an error is remembered. */

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from kit import policy, run
+from kit import policy, prometheus, run
 
 LOGS = os.path.join(run.TOP, "tests", "golden", "nccl-logs")
 PREFIX = "gpu-01:100:100 [0] NCCL INFO "
@@ -203,13 +203,22 @@ def test_metrics(log, tmp_path):
     text = GOOD + ("gpu-01:100:101 [0] a.cc:1 NCCL WARN NET/IB: Got completion from peer 10.0.0.2<1> with status=12 opcode=0 len=0 "
                    "vendor err 129 (Send) hca mlx5_0\n") * 3 + "gpu-01:1:1 [0] a.cc:1 NCCL WARN NET/IB : mlx5_0:1 Got async error event: a\"b\\c\n"
     log(text, "--metrics", tmp_path / "m.prom", codes=(2,))
-    lines = (tmp_path / "m.prom").read_text().splitlines()
-    values = [line for line in lines if not line.startswith("#")]
+    text_of = prometheus.read(tmp_path / "m.prom").text
+    values = [line.replace('command="job log",', "") for line in text_of.splitlines() if "_total{" in line]
     assert values == ['ibqos_nccl_warnings_total{host="gpu-01"} 4',
                       'ibqos_nccl_completion_errors_total{host="gpu-01",hca="mlx5_0",status="12"} 3',
-                      'ibqos_nccl_async_events_total{host="gpu-01",hca="mlx5_0:1",event="a\\"b\\\\c",fatal="0"} 1']
-    assert all(re.match(r"# (HELP|TYPE) ibqos_nccl_", line) for line in lines if line.startswith("#"))
+                      'ibqos_nccl_async_events_total{fatal="0",host="gpu-01",hca="mlx5_0:1",event="a\\"b\\\\c"} 1']
     log(text, "--metrics", tmp_path / "no" / "m.prom", codes=(2, 3))
+    # a policy that cannot be read ends the run, and the metrics say so
+    log(text, "--metrics", tmp_path / "m.prom", "--policy", tmp_path / "none", "--class", "training", codes=(3,))
+    assert prometheus.read(tmp_path / "m.prom").one("ibqos_up") == 0
+
+
+def test_errors_that_prometheus_would_take_for_one_are_one(log, tmp_path):
+    """Two with other vendor codes have the same labels: a file with both would be refused whole."""
+    line = "gpu-01:1:1 [0] a.cc:1 NCCL WARN NET/IB: Got completion from peer 10.0.0.2<1> with status=12 opcode=0 len=0 vendor err {} (Send) hca mlx5_0\n"
+    log(GOOD + line.format(129) + line.format(130) * 2, "--metrics", tmp_path / "m.prom", codes=(2,))
+    assert prometheus.read(tmp_path / "m.prom").one("ibqos_nccl_completion_errors_total") == 3
 
 
 def test_constant_memory(tmp_path):

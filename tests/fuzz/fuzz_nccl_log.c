@@ -63,9 +63,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct job_log *whole, *pieces;
 	struct job_log_view v;
 	uint64_t lines = 0, info = 0, warn = 0, of_hosts = 0;
-	char *metrics = NULL;
-	size_t length = 0;
-	FILE *out;
 
 	if (size < 1)
 		return 0;
@@ -94,9 +91,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(!f->detail || fuzz_printable(f->detail, ""));
 	}
 	require(v.process_count > 0 || findings.count > 0); /* nothing of NCCL is never clean */
-	out = open_memstream(&metrics, &length);
-	require(out && job_log_metrics(whole, out) == 0 && fclose(out) == 0);
-	free(metrics);
 	finding_list_clear(&findings);
 	job_log_free(whole);
 	job_log_free(pieces);

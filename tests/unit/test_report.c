@@ -541,7 +541,11 @@ static void test_format_names(void **state)
 	assert_int_equal(format, REPORT_JSON);
 	assert_int_equal(report_format_of("JSON", &format), -EINVAL);
 	assert_int_equal(report_format_of("", &format), -EINVAL);
-	assert_string_equal(report_format_names(), "text, json");
+	assert_int_equal(report_format_of("prometheus", &format), 0);
+	assert_int_equal(format, REPORT_PROMETHEUS);
+	assert_int_equal(report_format_of("nagios", &format), 0);
+	assert_int_equal(format, REPORT_NAGIOS);
+	assert_string_equal(report_format_names(), "text, json, prometheus, nagios");
 }
 
 int main(void)
