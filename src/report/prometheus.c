@@ -198,14 +198,8 @@ static bool known(const struct report_value *value)
 
 static void add_cells(struct report *r, enum prom_metric metric, const char *columns, const char *more)
 {
-	char *cells = labels_of(r, columns), *others = more ? labels_of(r, more) : NULL;
-
-	if (cells && (others || !more)) {
-		add(r, metric, NULL, cells, others, 1);
-		return;
-	}
-	free(cells);
-	free(others);
+	/* where one is missing, memory is, and the report comes to nothing */
+	add(r, metric, NULL, labels_of(r, columns), more ? labels_of(r, more) : NULL, 1);
 }
 
 /* The names of a port that has a metric. */

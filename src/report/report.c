@@ -203,11 +203,11 @@ void report_section(struct report *r, const char *key, const char *title)
 
 	report_section_end(r); /* they do not nest */
 	unique = unique_key(r, key);
+	r->section_keys = r->key_count;
 	for (struct report *to = r; to; to = to->also) {
 		to->writer->section(to, unique, title);
 		to->in_section = true;
 	}
-	r->section_keys = r->key_count;
 }
 
 void report_section_end(struct report *r)
