@@ -191,6 +191,8 @@ struct job_sl {
 	const char *name; /* of the variable that it comes from, "trafficClass", or NULL: NCCL's default */
 };
 struct job_sl job_sl(const struct job_env *env, const struct job_question *q);	 /* of data on the host's channels */
+/* The index of its P_Key table that NCCL's queue pairs use (ibv_qp_attr has 16 bits of it); false: known only when the job starts. */
+bool job_pkey_index(const struct job_env *env, const struct job_question *q, unsigned *index);
 struct job_sl job_gin_sl(const struct job_env *env, const struct job_question *q); /* of GIN's queue pairs */
 /* All findings about one settled environment. */
 void job_check(const struct job_env *env, const struct job_question *q, struct finding_list *findings);

@@ -29,8 +29,13 @@ enum mad_attribute {
 	MAD_VLARB = 0x0018,
 	MAD_LFT = 0x0019, /* LinearForwardingTable, a block of 64 LIDs */
 	MAD_SM_INFO = 0x0020,
+	MAD_MLNX_ADAPTIVE = 0xff20, /* vendor's, of switches: AdaptiveRoutingInfo */
 	MAD_MLNX_EXT_PORT_INFO = 0xff90, /* vendor's: FDR10 (rdma-core: mad.h, IB_ATTR_MLNX_EXT_PORT_INFO) */
 };
+
+#define MAD_VENDOR_MELLANOX 0x0002c9u /* NodeInfo:VendorID of those who have the vendor's attributes */
+#define MAD_STATUS_FIELD 0x001cu	/* of a MAD status: what was wrong with the request (IBA 13.4.7) */
+#define MAD_STATUS_UNSUPPORTED 0x000cu	/* of that field: the device has no such attribute or method */
 
 /* Attributes of the subnet administrator (IBA 15.2.4), which have numbers of their own. */
 enum mad_sa_attribute {

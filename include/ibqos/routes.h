@@ -10,7 +10,6 @@
 
 #include "ibqos/check.h"
 
-#define ROUTES_ADAPTIVE 0xff20 /* the vendor's attribute AdaptiveRoutingInfo */
 #define ROUTES_BLOCK 64			 /* LIDs in one MAD */
 #define ROUTES_LID_MAX 0xbfff		 /* of one port (IBA 4.1.3): those above are multicast */
 

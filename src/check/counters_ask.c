@@ -11,9 +11,6 @@
 #include "ibqos/link.h"
 #include "place.h"
 
-#define STATUS_UNSUPPORTED 0x000c /* IBA 13.4.7: method or attribute not supported */
-#define STATUS_FIELD 0x001c
-
 /* ClassPortInfo:CapabilityMask and CapabilityMask2 of performance management (IBA 16.1.3.1). */
 #define CAP_EXT_WIDTH (1u << 9)
 #define CAP_EXT_WIDTH_NO_IETF (1u << 10)
@@ -122,7 +119,7 @@ static bool next(void *arg, uint32_t which, struct source_query *query)
 
 static bool unsupported(const struct mad_answer *answer)
 {
-	return answer->outcome == MAD_STATUS && (answer->status & STATUS_FIELD) == STATUS_UNSUPPORTED;
+	return answer->outcome == MAD_STATUS && (answer->status & MAD_STATUS_FIELD) == MAD_STATUS_UNSUPPORTED;
 }
 
 /* Its ClassPortInfo says what the ports behind an agent have. */

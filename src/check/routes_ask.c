@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VENDOR_MELLANOX 0x0002c9
-#define STATUS_UNSUPPORTED 0x000c /* IBA 13.4.7: method or attribute not supported */
 
 const char *routes_item_name(enum routes_item item)
 {
@@ -133,7 +131,7 @@ static bool next_adaptive(void *arg, uint32_t which, struct source_query *query)
 		return false;
 	s->at = 1;
 	*query = (struct source_query){.agent = routes->agents[which], .port = routes->agents[which],
-				       .attribute = ROUTES_ADAPTIVE};
+				       .attribute = MAD_MLNX_ADAPTIVE};
 	routes->coverage[ROUTES_AR_INFO].asked++;
 	return true;
 }
@@ -146,7 +144,7 @@ static void take_adaptive(void *arg, const struct source_query *query, const str
 	routes->coverage[ROUTES_AR_INFO].ended[answer->outcome]++;
 	if (answer->outcome == MAD_ANSWERED)
 		s->adaptive = answer->data[3] & 1 ? ROUTES_ADAPTIVE_ON : ROUTES_ADAPTIVE_OFF;
-	else if (answer->outcome == MAD_STATUS && (answer->status & 0x1c) == STATUS_UNSUPPORTED)
+	else if (answer->outcome == MAD_STATUS && (answer->status & MAD_STATUS_FIELD) == MAD_STATUS_UNSUPPORTED)
 		s->adaptive = ROUTES_ADAPTIVE_OFF;
 }
 
@@ -159,7 +157,7 @@ static void want_adaptive(struct routes *routes, uint32_t node)
 		return;
 	s->adaptive_asked = true;
 	s->at = 0;
-	if (n->vendor == VENDOR_MELLANOX)
+	if (n->vendor == MAD_VENDOR_MELLANOX)
 		routes->agents[routes->agent_count++] = n->first_port;
 }
 

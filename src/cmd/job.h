@@ -28,10 +28,19 @@ unsigned cmd_job_nccl(struct argp_state *state, const char *text);
  */
 void cmd_job_log_links(struct cmd_session *s, const struct job_log *log, const char *state);
 
+/* What queue pairs of a job have, and between whom they are. */
+struct job_wish {
+	const char *hosts; /* a list of names */
+	uint16_t sls;	   /* as bits */
+	const unsigned *pkeys; /* indexes of P_Key tables */
+	size_t pkey_count;
+	const struct policy *policy; /* NULL: none */
+	bool by_lft;
+};
 /*
- * Discovers the fabric and follows the paths between the hosts of a list on each SL of the mask; table, findings and
- * coverage go to the session.
+ * Discovers the fabric, looks at the partition keys of the hosts' ports, and follows the paths between them on each SL;
+ * tables, findings and coverage go to the session.
  */
-void cmd_job_paths(struct cmd_session *s, const char *hosts, uint16_t sls, const struct policy *policy, bool by_lft);
+void cmd_job_paths(struct cmd_session *s, const struct job_wish *wish);
 
 #endif

@@ -110,6 +110,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->policy != !o->class)
 			argp_error(state, "--policy and --class go together");
+		if (o->common.from && !o->hosts)
+			argp_error(state, "--from is for the fabric between the hosts of a job: name them with --hosts");
 		if (o->pid && o->env_file_count)
 			argp_error(state, "--pid and --env-file exclude each other");
 		return 0;
@@ -130,28 +132,44 @@ static const struct argp argp = {
 	.children = cmd_source_children,
 };
 
+static void add_index(unsigned *list, size_t *count, unsigned index)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (list[i] == index)
+			return;
+	list[(*count)++] = index;
+}
+
 /* The SLs that the job's queue pairs will have, as far as they are known, for the fabric. */
 static void follow_paths(struct cmd_session *s, const struct check_options *o, const struct job_env *envs, size_t count)
 {
 	const struct job_question *q = &o->question;
-	uint16_t sls = 0;
+	struct job_wish wish = {.hosts = o->hosts, .policy = q->policy, .by_lft = o->by_lft};
+	unsigned *pkeys = calloc(count + 1, sizeof(*pkeys)), index;
 
-	if (q->link != JOB_LINK_INFINIBAND) {
-		session_fail(s, "cannot follow paths: the job's link layer is Ethernet");
+	if (!pkeys || q->link != JOB_LINK_INFINIBAND) {
+		session_fail(s, "cannot follow paths: %s", pkeys ? "the job's link layer is Ethernet" : "out of memory");
+		free(pkeys);
 		return;
 	}
+	wish.pkeys = pkeys;
 	for (size_t i = 0; i < count; i++) {
 		struct job_sl sl = job_sl(&envs[i], q), gin = job_gin_sl(&envs[i], q);
 
 		if (sl.known)
-			sls |= (uint16_t)(1u << sl.sl);
+			wish.sls |= (uint16_t)(1u << sl.sl);
 		else
 			session_fail(s, "cannot follow paths of %s: its SL is not known", envs[i].label);
 		if (q->gin && gin.known)
-			sls |= (uint16_t)(1u << gin.sl);
+			wish.sls |= (uint16_t)(1u << gin.sl);
+		if (!job_pkey_index(&envs[i], q, &index))
+			session_fail(s, "cannot look at partitions of %s: its index of the P_Key is not known", envs[i].label);
+		else
+			add_index(pkeys, &wish.pkey_count, index);
 	}
-	if (sls)
-		cmd_job_paths(s, o->hosts, sls, q->policy, o->by_lft);
+	if (wish.sls)
+		cmd_job_paths(s, &wish);
+	free(pkeys);
 }
 
 /* OpenSM's routing engine, where its config file is at hand. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ibqos/link.h"
+#include "ibqos/pkeys.h"
 #include "job.h"
 #include "verify_paths.h"
 
@@ -164,9 +165,52 @@ static int follow(struct cmd_session *s, const struct ends *ends, uint16_t sls, 
 	return error;
 }
 
-void cmd_job_paths(struct cmd_session *s, const char *hosts, uint16_t sls, const struct policy *policy, bool by_lft)
+/* The partition that each port is in, at each index that the job uses. */
+static int look_at_pkeys(struct cmd_session *s, const struct ends *ends, const struct job_wish *wish)
 {
-	struct scope_name name = {.kind = SCOPE_HOSTS, .text = hosts};
+	static const struct report_column columns[] = {
+		{.key = "port", .title = "port", .type = REPORT_STRING},
+		{.key = "index", .title = "index", .type = REPORT_NUMBER},
+		{.key = "partition", .title = "partition", .type = REPORT_STRING},
+		{.key = "member", .title = "member", .type = REPORT_STRING},
+	};
+	struct port_pkey *keys = calloc(ends->count + 1, sizeof(*keys));
+	struct check_coverage coverage = {0};
+	int error = keys ? 0 : -ENOMEM;
+
+	report_table(s->report, "pkeys", "partitions of the hosts' ports", columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t n = 0; error == 0 && n < wish->pkey_count; n++) {
+		for (size_t i = 0; i < ends->count; i++)
+			keys[i] = (struct port_pkey){.port = ends->items[i].port};
+		error = pkeys_ask(s->source, s->fabric, wish->pkeys[n], keys, ends->count, &coverage);
+		for (size_t i = 0; i < ends->count; i++) {
+			char text[FABRIC_TEXT], key[16];
+			bool known = !keys[i].there || keys[i].outcome == MAD_ANSWERED;
+
+			snprintf(key, sizeof(key), "0x%04x", keys[i].key & PKEY_BASE);
+			report_cell_string(s->report, fabric_port_text(s->fabric, keys[i].port, text, sizeof(text)));
+			report_cell_number(s->report, wish->pkeys[n]);
+			report_cell_string(s->report, known ? key : NULL);
+			report_cell_string(s->report, !known			      ? NULL
+						      : keys[i].key & PKEY_FULL	      ? "full"
+						      : keys[i].key & PKEY_BASE       ? "limited"
+										      : "none");
+			report_row_end(s->report);
+		}
+		pkeys_findings(s->fabric, wish->pkeys[n], keys, ends->count, &s->findings);
+	}
+	report_table_end(s->report);
+	session_coverage_table(s->report, "pkeys_coverage", "coverage of partitions");
+	session_coverage_row(s->report, "P_KeyTable", &coverage);
+	report_table_end(s->report);
+	free(keys);
+	return error;
+}
+
+void cmd_job_paths(struct cmd_session *s, const struct job_wish *wish)
+{
+	struct scope_name name = {.kind = SCOPE_HOSTS, .text = wish->hosts};
+	const struct policy *policy = wish->policy;
 	uint16_t busy = policy ? 0 : 0xffff;
 	struct scope scope = {0};
 	struct ends ends = {0};
@@ -182,7 +226,9 @@ void cmd_job_paths(struct cmd_session *s, const char *hosts, uint16_t sls, const
 	if (error == 0 && ends.count < 2)
 		session_fail(s, "cannot follow paths: the hosts have fewer than two active ports in this fabric");
 	else if (error == 0)
-		error = follow(s, &ends, sls, busy, by_lft);
+		error = look_at_pkeys(s, &ends, wish);
+	if (error == 0 && ends.count >= 2)
+		error = follow(s, &ends, wish->sls, busy, wish->by_lft);
 	if (error != 0 && error != -EINTR) /* a signal is told at the end */
 		session_fail(s, "cannot follow the job's paths: %s", strerror(-error));
 	free(ends.items);

@@ -44,6 +44,16 @@ bool check_number(const struct check *c, const char *name, long long *value)
 	return true;
 }
 
+bool job_pkey_index(const struct job_env *env, const struct job_question *q, unsigned *index)
+{
+	struct check c = {.env = env, .q = q};
+	long long value = 0;
+
+	check_number(&c, "NCCL_IB_PKEY", &value);
+	*index = (unsigned)value & UINT16_MAX;
+	return !check_unknown(&c, "NCCL_IB_PKEY");
+}
+
 const struct policy_class *check_class_of_sl(const struct policy *policy, unsigned sl)
 {
 	for (size_t i = 0; i < policy->class_count; i++) {

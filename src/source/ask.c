@@ -18,10 +18,12 @@ static const struct mad_answer not_asked = {.outcome = MAD_NOT_ASKED};
 /* Hands the queries for one agent back without asking. */
 static void refuse_agent(const struct source_asker *asker, uint32_t which)
 {
-	struct source_query query;
+	struct source_query query = {0};
 
-	while (asker->next(asker->arg, which, &query))
+	while (asker->next(asker->arg, which, &query)) {
 		asker->answer(asker->arg, &query, &not_asked);
+		query = (struct source_query){0};
+	}
 }
 
 void live_ask_nothing(const struct source_asker *asker)

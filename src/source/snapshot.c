@@ -251,6 +251,7 @@ static const struct attribute {
 	{MAD_CLASS_SMP, MAD_SL2VL, 8, "SL2VL"},
 	{MAD_CLASS_SMP, MAD_VLARB, MAD_SMP_DATA, "VLArb"},
 	{MAD_CLASS_SMP, MAD_LFT, MAD_SMP_DATA, "LinearForwardingTable"},
+	{MAD_CLASS_SMP, MAD_MLNX_ADAPTIVE, MAD_SMP_DATA, "AdaptiveRoutingInfo"},
 	{MAD_CLASS_SMP, MAD_SM_INFO, 21, "SMInfo"},
 	{MAD_CLASS_SA, MAD_SA_CLASS_PORT_INFO, 72, "SA ClassPortInfo"},
 	{MAD_CLASS_SA, MAD_SA_PORT_INFO_RECORD, 68, "PortInfo record"},
@@ -370,6 +371,15 @@ static struct snapshot_lack lack_of(uint32_t agent, uint8_t mgmt_class, uint16_t
 	return lack;
 }
 
+/*
+ * A vendor's attribute is no lack: a switch need not have it, and some leave a question for what they do not have unanswered.
+ * Who needs it says that it is not known.
+ */
+static bool is_extra(const struct snapshot_lack *lack)
+{
+	return lack->item.mgmt_class == MAD_CLASS_SMP && lack->item.attribute == MAD_MLNX_ADAPTIVE;
+}
+
 int snapshot_lacks(const struct snapshot *snapshot, const struct fabric *fabric, struct snapshot_lack **lacks,
 		   size_t *count)
 {
@@ -382,7 +392,7 @@ int snapshot_lacks(const struct snapshot *snapshot, const struct fabric *fabric,
 		struct snapshot_lack lack = lack_of(fabric_port_agent(fabric, run->port), run->mgmt_class,
 						    run->attribute, run->outcome, run->value, run->count);
 
-		if (run->outcome != MAD_ANSWERED)
+		if (run->outcome != MAD_ANSWERED && !is_extra(&lack))
 			lost = !add_lack(&all, &n, &room, &lack);
 	}
 	for (uint32_t i = 0; i < snapshot->sm_count && !lost; i++) {

@@ -63,21 +63,22 @@ static void count(struct stored *s, enum mad_outcome outcome)
 static int stored_ask(struct source *source, const struct fabric *fabric, const struct source_asker *asker)
 {
 	struct stored *s = (struct stored *)source;
-	struct source_query query;
+	struct source_query query = {0};
 
 	(void)fabric;
 	for (uint32_t i = 0; i < asker->agent_count; i++) {
 		while (asker->next(asker->arg, i, &query)) {
 			enum mad_outcome outcome = MAD_NOT_ASKED;
 			struct mad_answer answer;
-			uint8_t data[MAD_SMP_DATA];
+			uint8_t data[MAD_DATA_MAX];
 			uint32_t value = 0;
 
-			snapshot_find(s->snapshot, query.port, MAD_CLASS_SMP, query.attribute, query.modifier,
+			snapshot_find(s->snapshot, query.port, query.mgmt_class, query.attribute, query.modifier,
 				      &outcome, &value);
 			answer = answer_of(s->snapshot, outcome, value, data, sizeof(data));
 			count(s, outcome);
 			asker->answer(asker->arg, &query, &answer);
+			query = (struct source_query){0}; /* producers fill in what is not 0 */
 		}
 	}
 	return 0;

@@ -163,6 +163,22 @@ static bool lft_query(const struct taking *t, uint32_t port, unsigned step, uint
 	return true;
 }
 
+/* Whether routing is adaptive: of switches whose vendor has an attribute for it. */
+static unsigned adaptive_steps(const struct taking *t, uint32_t port)
+{
+	const struct fabric_node *node = fabric_port_node(t->fabric, port);
+
+	return node->type == FABRIC_SWITCH && t->fabric->ports[port].number == 0 && node->vendor == MAD_VENDOR_MELLANOX;
+}
+
+static bool adaptive_query(const struct taking *t, uint32_t port, unsigned step, uint32_t *modifier)
+{
+	(void)t;
+	(void)port;
+	*modifier = step;
+	return true;
+}
+
 /*
  * What is asked, pass by pass; within a pass port by port, in this order, so that a device which falls silent
  * leaves unanswered what it would leave to verify.
@@ -178,9 +194,10 @@ static const struct wanted {
 	{1, MAD_SL2VL, sl2vl_steps, sl2vl_query},
 	{2, MAD_PKEY_TABLE, pkey_steps, pkey_query},
 	{3, MAD_LFT, lft_steps, lft_query},
+	{4, MAD_MLNX_ADAPTIVE, adaptive_steps, adaptive_query},
 };
 #define WANTED (sizeof(wanted) / sizeof(wanted[0]))
-#define PASSES 4
+#define PASSES 5
 
 /* --- asking --- */
 

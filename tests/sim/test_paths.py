@@ -140,7 +140,7 @@ def test_what_trace_and_paths_print(up):
 
 
 def test_paths_of_a_snapshot(up):
-    """What a snapshot does not hold, the vendor's word on adaptive routing, is not known; all else is as live."""
+    """The vendor's word on adaptive routing, to which the simulator has no answer, is not known; all else is as live."""
     f, sm = up(options={"qos": "TRUE"}, **SMALL)
     f.rules(routes.FIXED[1], f"node=spine-* attr=SL2VL mod={mod(1, 2)} : set SL0=15")
     f.ibqos("snapshot", f.path("a.snap"))

@@ -65,7 +65,7 @@ static enum mad_outcome respond(void *arg, const struct source_query *query, uin
 			return MAD_STATUS;
 		memcpy(data, r->lft[sw] + 64 * query->modifier, 64);
 		return MAD_ANSWERED;
-	case ROUTES_ADAPTIVE:
+	case MAD_MLNX_ADAPTIVE:
 		*status = 0x000c;
 		return MAD_STATUS;
 	case MAD_SL2VL:
@@ -321,7 +321,7 @@ static void test_adaptive_routing(void **state)
 
 	(void)state;
 	make(&r);
-	script_source_answer(r.source, port(&r, r.sw[1], 0), SCRIPT_ANY, ROUTES_ADAPTIVE, SCRIPT_ANY, on, sizeof(on));
+	script_source_answer(r.source, port(&r, r.sw[1], 0), SCRIPT_ANY, MAD_MLNX_ADAPTIVE, SCRIPT_ANY, on, sizeof(on));
 	r.fabric->nodes[r.sw[2]].vendor = 0x1;
 	assert_int_equal(routes_read_adaptive(r.routes, r.source, NULL, 0), 0);
 	assert_int_equal(routes_adaptive_of(r.routes, r.sw[0]), ROUTES_ADAPTIVE_OFF); /* no such attribute there */
