@@ -10,7 +10,7 @@ folder_of() { # which folder a public header belongs to
 	link) echo fabric ;;
 	finding_codes) echo finding ;;
 	opensm_files) echo opensm ;;
-	routes | lanes | paths | audit | counters | state | diff | drain) echo check ;;
+	routes | lanes | paths | audit | counters | state | diff | drain | pkeys) echo check ;;
 	changes) echo policy ;;
 	preflight | maintenance) echo apply ;;
 	snapshot) echo source ;;
