@@ -129,7 +129,6 @@ struct ber_limits {
 	double good, warn, error;
 };
 const struct ber_limits *ber_limits_of(unsigned speed); /* NULL: unknown speed */
-double link_line_rate(unsigned width, unsigned speed);	/* bits a second on the wire, coding and all; 0: unknown */
 
 enum ber_verdict {
 	BER_UNKNOWN, /* speed unknown */

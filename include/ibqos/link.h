@@ -26,6 +26,28 @@ enum link_speed {
 /* Widths as lanes have no natural bit order in PortInfo (16 is 2x): kept as masks of these bits. */
 enum link_width { LINK_1X = 1 << 0, LINK_2X = 1 << 1, LINK_4X = 1 << 2, LINK_8X = 1 << 3, LINK_12X = 1 << 4 };
 
+/* Which field of PortInfo a speed is in; FDR10 is in the vendor's ExtendedPortInfo. */
+enum link_field { LINK_FIELD_SPEED, LINK_FIELD_EXT, LINK_FIELD_EXT2, LINK_FIELD_VENDOR, LINK_FIELDS };
+
+/* The tables of encodings: docs/links.md has them too, and a test holds both together. */
+struct link_speed_row {
+	enum link_speed speed;
+	const char *name;
+	enum link_field field;
+	unsigned raw;	  /* bit in that field */
+	double line_gbps; /* a lane, signalled */
+	double gbps;	  /* a lane, data */
+	const char *coding;
+};
+struct link_width_row {
+	enum link_width width;
+	const char *name;
+	unsigned raw; /* bit in LinkWidthSupported, Enabled, Active */
+	unsigned lanes;
+};
+const struct link_speed_row *link_speed_rows(size_t *count); /* in rising order */
+const struct link_width_row *link_width_rows(size_t *count);
+
 struct link_state {
 	unsigned width_active, width_supported, width_enabled; /* enum link_width masks; active: one bit, 0 unknown */
 	unsigned speed_active, speed_supported, speed_enabled; /* enum link_speed masks; active: one bit, 0 unknown */
@@ -45,6 +67,14 @@ struct link_state {
  */
 bool link_decode(const struct fabric *fabric, uint32_t port, struct link_state *state);
 
+/*
+ * Whether a port's PortInfo lacks the extended speeds that its gates say there are: LinkUp, with IsExtendedSpeedsSupported, and
+ * LinkSpeedExtSupported is 0. It is then to be asked for with MAD_PORT_INFO_EXT_SPEEDS.
+ */
+bool link_lacks_ext_speeds(const struct fabric *fabric, uint32_t port);
+/* Puts the extended speeds of an earlier PortInfo into a later one of the same port, LinkUp as well, that lacks them all. */
+void link_keep_ext_speeds(const uint8_t *earlier, uint8_t *info);
+
 /* "4x", "EDR"; "" for 0; several bits: the best. Static strings. */
 const char *link_width_name(unsigned widths);
 const char *link_speed_name(unsigned speeds);
@@ -53,5 +83,7 @@ unsigned link_width_lanes(unsigned widths); /* of the widest; 0 for none */
 unsigned link_best(unsigned mask);
 /* Data rate in Gb/s, line coding taken off, e.g. 4x EDR 100; 0 where unknown. */
 double link_gbps(unsigned width, unsigned speed);
+/* Signalling rate in Gb/s, coding and all, e.g. 4x EDR 103.125: bits that can be wrong; 0 where unknown. */
+double link_line_gbps(unsigned width, unsigned speed);
 
 #endif

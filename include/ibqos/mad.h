@@ -71,6 +71,11 @@ enum {
 /* AttributeModifiers: IBA 14.2.5.9 (input port << 8 | output port), 14.2.5.10 (block 1..4 << 16 | port). */
 #define MAD_SL2VL_MODIFIER(in, out) ((uint32_t)(in) << 8 | (uint32_t)(out))
 #define MAD_VLARB_MODIFIER(block, port) (((uint32_t)(block) + 1) << 16 | (uint32_t)(port))
+/*
+ * PortInfo: SMSupportExtendedSpeeds (IBA 14.2.5.6). A device may leave the fields of extended speeds empty for one who does not
+ * set it (OpenSM: osm_port_info_rcv.c, since 2026), and refuse it if it is older than they are.
+ */
+#define MAD_PORT_INFO_EXT_SPEEDS (UINT32_C(1) << 31)
 #define MAD_PKEY_MODIFIER(block, port) ((uint32_t)(port) << 16 | (uint32_t)(block)) /* IBA 14.2.5.7; port 0 but on switches */
 
 struct mad_route {

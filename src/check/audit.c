@@ -422,6 +422,23 @@ static void count_verdicts(const struct link_view *view, struct audit_result *re
 	result->lost += !!(verdicts & LINK_LOST);
 }
 
+/* The ends of a link cannot run differently: where that is all that is wrong, one of them does not tell the truth. */
+static bool disagree(const struct link_view *view, bool width)
+{
+	return width ? view->a.width_active != view->b.width_active : view->a.speed_active != view->b.speed_active;
+}
+
+static void add_disagreement(const struct fabric *fabric, const struct fabric_link *link, const struct link_view *view, bool width,
+			     struct finding_list *findings)
+{
+	struct finding *f = add(fabric, link, FINDING_LINK_UNDECODED, findings);
+
+	finding_set(&f->what, width ? "width" : "speed");
+	finding_set(&f->got, "%s here, %s at the other end",
+		    width ? link_width_name(view->a.width_active) : link_speed_name(view->a.speed_active),
+		    width ? link_width_name(view->b.width_active) : link_speed_name(view->b.speed_active));
+}
+
 static void check_link(const struct fabric *fabric, const struct fabric_link *link, struct expectations *e,
 		       struct finding_list *findings, struct audit_result *result)
 {
@@ -440,6 +457,14 @@ static void check_link(const struct fabric *fabric, const struct fabric_link *li
 		add_undecoded(fabric, link, &view, false, findings);
 	width_tellings = link_tellings(&view.width);
 	speed_tellings = link_tellings(&view.speed);
+	if (width_known && !width_tellings && disagree(&view, true)) {
+		add_disagreement(fabric, link, &view, true, findings);
+		width_known = false;
+	}
+	if (speed_known && !speed_tellings && disagree(&view, false)) {
+		add_disagreement(fabric, link, &view, false, findings);
+		speed_known = false;
+	}
 	tell(fabric, link, &view, true, width_tellings, findings);
 	tell(fabric, link, &view, false, speed_tellings, findings);
 	count_verdicts(&view, result);

@@ -79,14 +79,13 @@ double counter_lower(uint64_t count)
  */
 static const struct {
 	enum link_speed speed;
-	double line; /* Gb/s a lane, signalled */
 	struct ber_limits limits;
 } speeds[] = {
-	{LINK_SDR, 2.5, {1e-12, 5e-12, 1e-11}},	     {LINK_DDR, 5, {1e-12, 5e-12, 1e-11}},
-	{LINK_QDR, 10, {1e-12, 5e-12, 1e-11}},	     {LINK_FDR10, 10.3125, {1e-12, 5e-12, 1e-11}},
-	{LINK_FDR, 14.0625, {1e-12, 5e-12, 1e-11}},  {LINK_EDR, 25.78125, {1e-15, 5e-15, 1e-14}},
-	{LINK_HDR, 53.125, {1e-15, 5e-15, 1e-14}},   {LINK_NDR, 106.25, {1e-15, 5e-15, 1e-14}},
-	{LINK_XDR, 212.5, {1e-15, 5e-15, 1e-14}},
+	{LINK_SDR, {1e-12, 5e-12, 1e-11}},	     {LINK_DDR, {1e-12, 5e-12, 1e-11}},
+	{LINK_QDR, {1e-12, 5e-12, 1e-11}},	     {LINK_FDR10, {1e-12, 5e-12, 1e-11}},
+	{LINK_FDR, {1e-12, 5e-12, 1e-11}},  {LINK_EDR, {1e-15, 5e-15, 1e-14}},
+	{LINK_HDR, {1e-15, 5e-15, 1e-14}},   {LINK_NDR, {1e-15, 5e-15, 1e-14}},
+	{LINK_XDR, {1e-15, 5e-15, 1e-14}},
 };
 #define SPEEDS (sizeof(speeds) / sizeof(speeds[0]))
 
@@ -96,14 +95,6 @@ const struct ber_limits *ber_limits_of(unsigned speed)
 		if (speeds[i].speed == speed)
 			return &speeds[i].limits;
 	return NULL;
-}
-
-double link_line_rate(unsigned width, unsigned speed)
-{
-	for (unsigned i = 0; i < SPEEDS; i++)
-		if (speeds[i].speed == speed)
-			return speeds[i].line * 1e9 * link_width_lanes(width);
-	return 0;
 }
 
 enum ber_verdict ber_judge(unsigned speed, double bits, uint64_t errors, bool least)

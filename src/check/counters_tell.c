@@ -62,7 +62,7 @@ static enum ber_verdict tell_ber(struct judging *g, uint32_t port, unsigned id, 
 	const struct state_bucket *last = &j->now.last, *before = &j->now.before;
 	uint64_t errors = last->growth[id] + before->growth[id], seconds = last->seconds + before->seconds;
 	bool least = (last->least | before->least) & COUNTER_BIT(id);
-	double rate = link_line_rate(j->now.width, j->now.speed), bits = rate * (double)seconds;
+	double rate = link_line_gbps(j->now.width, j->now.speed) * 1e9, bits = rate * (double)seconds;
 	enum ber_verdict verdict = rate > 0 ? ber_judge(j->now.speed, bits, errors, least) : BER_UNKNOWN;
 	const struct ber_limits *limits = ber_limits_of(j->now.speed);
 	char text[SPAN_TEXT];

@@ -4,6 +4,7 @@
  * exit 0 are why coverage is a verdict here.
  */
 #include "ibqos/check.h"
+#include "ibqos/link.h"
 
 #include "place.h"
 
@@ -36,7 +37,7 @@ static void add_gap(const struct fabric *fabric, const struct fabric_gap *gap, s
 	case FABRIC_GAP_NO_EXT_INFO:
 		f = finding_add(findings, FINDING_SPEED_UNANSWERED);
 		place_port(f, fabric, gap->port);
-		finding_set(&f->what, "vendor's ExtendedPortInfo");
+		finding_set(&f->what, "%s", link_lacks_ext_speeds(fabric, gap->port) ? "PortInfo, with extended speeds" : "vendor's ExtendedPortInfo");
 		return;
 	case FABRIC_GAP_PEER_CHANGED:
 		f = finding_add(findings, FINDING_PEER_CHANGED);

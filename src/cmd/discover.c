@@ -137,6 +137,7 @@ static void report_links(struct report *r, const struct fabric *f)
 		{.key = "width", .title = "width", .type = REPORT_STRING},
 		{.key = "speed", .title = "speed", .type = REPORT_STRING},
 		{.key = "gbps", .title = "rate", .type = REPORT_REAL, .unit = "Gb/s", .decimals = 0},
+		{.key = "line_gbps", .title = NULL, .type = REPORT_REAL, .decimals = 4},
 		{.key = "state", .title = "state", .type = REPORT_STRING},
 		{.key = "vls", .title = "VLs", .type = REPORT_NUMBER},
 		{.key = "mtu", .title = "MTU", .type = REPORT_NUMBER},
@@ -153,10 +154,13 @@ static void report_links(struct report *r, const struct fabric *f)
 		report_end_of_link(r, f, f->links[i].b);
 		report_cell_string(r, decoded && link.width_active ? link_width_name(link.width_active) : NULL);
 		report_cell_string(r, decoded && link.speed_active ? link_speed_name(link.speed_active) : NULL);
-		if (decoded && link.width_active && link.speed_active)
+		if (decoded && link.width_active && link.speed_active) {
 			report_cell_real(r, link_gbps(link.width_active, link.speed_active));
-		else
+			report_cell_real(r, link_line_gbps(link.width_active, link.speed_active));
+		} else {
 			report_cell_none(r);
+			report_cell_none(r);
+		}
 		report_cell_string(r, state_name(port));
 		if (port->known) {
 			report_cell_number(r, qos_vls_of_code(fabric_port_oper_vls(port)));

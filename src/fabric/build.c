@@ -10,6 +10,7 @@
 #include <infiniband/mad.h>
 
 #include "build.h"
+#include "ibqos/link.h"
 
 struct fabric *fabric_new(const char *label)
 {
@@ -236,7 +237,12 @@ void fabric_port_refresh(struct fabric *fabric, uint32_t port, const uint8_t *in
 	struct fabric_port *p = &fabric->ports[port];
 	struct fabric_node *node = &fabric->nodes[p->node];
 
-	memcpy(p->info, info, MAD_SMP_DATA);
+	uint8_t fresh[MAD_SMP_DATA];
+
+	memcpy(fresh, info, sizeof(fresh));
+	if (p->known)
+		link_keep_ext_speeds(p->info, fresh);
+	memcpy(p->info, fresh, sizeof(fresh));
 	memset(p->info, 0, sizeof(uint64_t)); /* its M_Key, which is nobody's business here */
 	p->known = true;
 	if (node->type == FABRIC_SWITCH && p->number == 0)

@@ -9,6 +9,7 @@
 
 #include <infiniband/mad.h>
 
+#include "ibqos/link.h"
 #include "snapshot_parts.h"
 
 #define PKEYS_A_BLOCK 32
@@ -248,6 +249,8 @@ static void answer(void *arg, const struct source_query *query, const struct mad
 		memcpy(data, answered->data, sizeof(data));
 		if (query->attribute == MAD_PORT_INFO) {
 			memset(data, 0, 8); /* the M_Key: it opens the port to whoever reads it */
+			if (t->fabric->ports[query->port].known)
+				link_keep_ext_speeds(t->fabric->ports[query->port].info, data);
 			memcpy(t->info[query->port], data, sizeof(data));
 			t->known[query->port] = true;
 		}

@@ -15,6 +15,8 @@
 
 #include <infiniband/mad.h>
 
+#include "ibqos/link.h"
+
 #define BLOCK 512 /* routes of a block: addresses must not move while the engine runs */
 
 /* What a route is still to be asked, besides ports and ExtendedPortInfo. */
@@ -28,6 +30,7 @@ struct way {
 	uint8_t ask;
 	uint16_t next_port, end_port; /* of a switch: ports still to be asked */
 	uint64_t ext[4];	      /* bits: ports to be asked for ExtendedPortInfo */
+	uint64_t speeds[4];	      /* likewise, for PortInfo with extended speeds */
 };
 
 struct walk {
@@ -193,6 +196,12 @@ static bool leads_on(const struct way *way, const struct fabric_node *node, cons
 	return way->from == FABRIC_NONE; /* out of the port that looks; adapters pass nothing on */
 }
 
+static void want_ext(const struct walk *w, struct way *way, unsigned number)
+{
+	if (!w->bounds->no_ext_info && walk_wants_ext(w->fabric, w->fabric->nodes[way->node].first_port + number))
+		way->ext[number / 64] |= UINT64_C(1) << number % 64;
+}
+
 static void take_port_info(struct walk *w, struct way *way, unsigned number, const uint8_t *info)
 {
 	const struct fabric_node *node = &w->fabric->nodes[way->node];
@@ -203,8 +212,10 @@ static void take_port_info(struct walk *w, struct way *way, unsigned number, con
 		way->next_port = 1;
 		way->end_port = node->ports + 1u;
 	}
-	if (!w->bounds->no_ext_info && walk_wants_ext(w->fabric, index))
-		way->ext[number / 64] |= UINT64_C(1) << number % 64;
+	if (link_lacks_ext_speeds(w->fabric, index))
+		way->speeds[number / 64] |= UINT64_C(1) << number % 64;
+	else
+		want_ext(w, way, number);
 	if (leads_on(way, node, &w->fabric->ports[index]))
 		add_way(w, way, index);
 }
@@ -213,6 +224,16 @@ static void take_port_info(struct walk *w, struct way *way, unsigned number, con
 static bool is_unsupported(const struct mad_answer *answer)
 {
 	return answer->outcome == MAD_STATUS && (answer->status & 0x1c) != 0;
+}
+
+/* What was asked with MAD_PORT_INFO_EXT_SPEEDS, which a device may refuse: it then has none. */
+static void take_speeds(struct walk *w, struct way *way, unsigned number, const struct mad_answer *answer)
+{
+	if (answer->outcome == MAD_ANSWERED)
+		fabric_port_seen(w->fabric, way->node, number, 0, answer->data, NULL);
+	else if (!is_unsupported(answer))
+		fabric_port_note(w->fabric, way->node, number, FABRIC_GAP_NO_EXT_INFO);
+	want_ext(w, way, number);
 }
 
 static void take_ext_info(struct walk *w, const struct way *way, unsigned number, const struct mad_answer *answer)
@@ -239,6 +260,10 @@ static void job_done(void *arg, uint32_t device, const struct mad_query *query, 
 		return;
 	if (query->attribute == MAD_MLNX_EXT_PORT_INFO) {
 		take_ext_info(w, way, query->modifier, answer);
+		return;
+	}
+	if (query->attribute == MAD_PORT_INFO && query->modifier & MAD_PORT_INFO_EXT_SPEEDS) {
+		take_speeds(w, way, query->modifier & ~MAD_PORT_INFO_EXT_SPEEDS, answer);
 		return;
 	}
 	if (answer->outcome != MAD_ANSWERED) /* what is missing then is a gap */
@@ -274,14 +299,14 @@ static bool take(struct way *way, unsigned what)
 	return true;
 }
 
-/* The next port to be asked for ExtendedPortInfo, taken from those to be; false: none. */
-static bool take_ext(struct way *way, uint32_t *number)
+/* The next of the ports whose bits are set, which is then no more; false: none. */
+static bool take_port(uint64_t ports[4], uint32_t *number)
 {
-	for (unsigned i = 0; i < sizeof(way->ext) / sizeof(way->ext[0]); i++) {
-		if (way->ext[i] == 0)
+	for (unsigned i = 0; i < 4; i++) {
+		if (ports[i] == 0)
 			continue;
-		*number = 64 * i + (unsigned)__builtin_ctzll(way->ext[i]);
-		way->ext[i] &= way->ext[i] - 1;
+		*number = 64 * i + (unsigned)__builtin_ctzll(ports[i]);
+		ports[i] &= ports[i] - 1;
 		return true;
 	}
 	return false;
@@ -308,7 +333,10 @@ static bool job_next(void *arg, uint32_t device, struct mad_query *query)
 	} else if (way->next_port < way->end_port) {
 		query->attribute = MAD_PORT_INFO;
 		query->modifier = way->next_port++;
-	} else if (take_ext(way, &query->modifier)) {
+	} else if (take_port(way->speeds, &query->modifier)) {
+		query->attribute = MAD_PORT_INFO;
+		query->modifier |= MAD_PORT_INFO_EXT_SPEEDS;
+	} else if (take_port(way->ext, &query->modifier)) {
 		query->attribute = MAD_MLNX_EXT_PORT_INFO;
 	} else {
 		return false;

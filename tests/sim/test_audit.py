@@ -99,3 +99,50 @@ def test_dead_subnet_manager_is_seen(up):
     for command in ("discover", "audit"):
         r = f.ibqos(command, "-t", "50", "--retries", "1", "--format", "json").ok(3)
         assert [x["code"] for x in r.json["findings"]] == ["sm-silent"], command
+
+
+LACKING = "LinkSpeedExtActive=0 LinkSpeedExtSupported=0 LinkSpeedExtEnabled=0"
+
+
+def port_infos(r):
+    return r.json["mads"]["discovery_sent"]
+
+
+def test_extended_speeds_only_for_who_asks_for_them(up):
+    """SMSupportExtendedSpeeds (AttributeModifier bit 31): devices that leave the fields empty without it are asked again with it, others are not."""
+    f, _ = up()
+    usual = f.ibqos("audit", "--format", "json").ok(0)
+    # one switch and one host: their ports are asked twice, and what they run is known
+    leaf = f.net["leaf-01"]
+    f.rules(f"node=leaf-01 attr=PortInfo bit31=0 : set {LACKING}", f"node=gpu-002 attr=PortInfo bit31=0 : set {LACKING}")
+    r = f.ibqos("audit", "--format", "json").ok(0)
+    assert r.json["findings"] == [] and port_infos(r) == port_infos(usual) + len(leaf.cables) + 1
+    links = f.ibqos("discover", "--format", "json").ok(0).json["links"]
+    assert {x["speed"] for x in links} == {"EDR"}
+    # slow is slow there too
+    f.rules(f"node=leaf-01 attr=PortInfo bit31=0 : set {LACKING}",
+            "node=gpu-002 attr=PortInfo bit31=1 : set LinkSpeedExtActive=1", f"node=gpu-002 attr=PortInfo bit31=0 : set {LACKING}",
+            "node=leaf-01 port=2 attr=PortInfo bit31=1 : set LinkSpeedExtActive=1")
+    x, = f.ibqos("audit", "--format", "json").ok(2).json["findings"]
+    assert (x["code"], x["wanted"], x["got"]) == ("link-speed-low", "EDR", "FDR") and ends(x) == {("gpu-002 mlx5_0", 1), ("leaf-01", 2)}
+    # in a snapshot as well
+    path = f.path("snapshot")
+    f.ibqos("snapshot", path).ok(0)
+    y, = f.ibqos("audit", "--format", "json", "--from", path).ok(2).json["findings"]
+    assert (y["code"], ends(y)) == (x["code"], ends(x))
+
+
+def test_a_device_that_refuses_the_bit_has_no_extended_speeds(up):
+    """A device older than they are is believed; one that does not answer is not known."""
+    f, _ = up()
+    f.rules(f"node=gpu-002 attr=PortInfo bit31=0 : set {LACKING}", "node=gpu-002 attr=PortInfo bit31=1 : status=0x1c")
+    x, = f.ibqos("audit", "--format", "json").ok(3).json["findings"]  # the ends disagree
+    assert x["code"] == "link-undecoded" and sorted(x["got"].replace(" here", "").replace(" at the other end", "").split(", ")) == ["EDR", "QDR"]
+    f.rules(f"node=gpu-002 attr=PortInfo bit31=0 : set {LACKING}", "node=gpu-002 attr=PortInfo bit31=1 : status=0x1c",
+            f"node=leaf-01 port=2 attr=PortInfo : set {LACKING}")
+    x, = f.ibqos("audit", "--format", "json").ok(1).json["findings"]  # both run QDR, all that they can; their siblings can more
+    assert (x["code"], x["wanted"], x["got"]) == ("sibling-link-slow", "4x EDR", "4x QDR")
+    f.rules(f"node=gpu-002 attr=PortInfo bit31=0 : set {LACKING}", "node=gpu-002 attr=PortInfo bit31=1 : timeout")
+    r = f.ibqos("audit", "--format", "json", "-t", "50").ok(3)
+    assert [(x["code"], x["node"], x["what"]) for x in r.json["findings"]] == [
+        ("speed-unanswered", "gpu-002 mlx5_0", "PortInfo, with extended speeds")]

@@ -79,15 +79,15 @@ static void test_time_that_proves_a_link(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		double second = link_line_rate(LINK_4X, rows[i].speed), hours = rows[i].hours;
+		double second = 1e9 * link_line_gbps(LINK_4X, rows[i].speed), hours = rows[i].hours;
 
 		assert_int_equal(ber_judge(rows[i].speed, second * 3600 * hours * 0.99, 0, false), BER_EARLY);
 		assert_int_equal(ber_judge(rows[i].speed, second * 3600 * hours * 1.01, 0, false), BER_GOOD);
 		assert_int_equal(ber_judge(rows[i].speed, second * 3600 * hours * 1.01, 0, true), BER_BETWEEN);
 	}
-	assert_true(link_line_rate(LINK_4X, LINK_EDR) == 103.125e9);
-	assert_true(link_line_rate(LINK_2X, LINK_HDR) == 106.25e9);
-	assert_true(link_line_rate(0, LINK_HDR) == 0 && link_line_rate(LINK_4X, 0) == 0);
+	assert_true(link_line_gbps(LINK_4X, LINK_EDR) == 103.125);
+	assert_true(link_line_gbps(LINK_2X, LINK_HDR) == 106.25);
+	assert_true(link_line_gbps(0, LINK_HDR) == 0 && link_line_gbps(LINK_4X, 0) == 0);
 }
 
 /* At the gate of 3 / 1e-15 bits: a count is bad from where its lower bound is 5 and 10 times what is good. */

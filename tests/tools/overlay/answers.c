@@ -296,6 +296,8 @@ static bool judge_locked(struct state *st, int fd, int agent, uint8_t *umad, int
 	struct verdict v;
 	bool smp, pass = true;
 
+	if (r && r->without_bit31)
+		mad_set_field(mad, 0, IB_MAD_ATTRMOD_F, r->mod);
 	if (!r)
 		return true;
 	if (to_guard(st, r))

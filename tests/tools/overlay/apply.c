@@ -26,6 +26,8 @@ static bool concerns(const struct rules *rules, const struct rule *rule, const s
 		return false;
 	if (rule->has_attr && rule->attr_id != req->attr)
 		return false;
+	if (rule->bit31 >= 0 && (unsigned)rule->bit31 != req->mod >> 31)
+		return false;
 	if (rule->has_mod && rule->mod != req->mod)
 		return false;
 	if (rule->method && rule->method != req->method)

@@ -248,6 +248,12 @@ static void *substitute(struct request *r, int fd, int agent, void *umad, uint8_
 		r->stands_in = true;
 		return other;
 	}
+	if (class_is_smp(r->class) && r->attr == IB_ATTR_PORT_INFO && r->mod >> 31) {
+		memcpy(other, umad, umad_size() + (size_t)r->length);
+		mad_set_field(umad_get_mad(other), 0, IB_MAD_ATTRMOD_F, r->mod & 0x7fffffff);
+		r->without_bit31 = true;
+		return other;
+	}
 	if (!for_all_ports(r))
 		return umad;
 	spread_begin(&st, r, v.optimized, fd, agent, umad, other);

@@ -87,6 +87,7 @@ struct request {
 	int timeout_ms, retries;
 	bool asked;   /* a Set whose fate was drawn when it left */
 	bool decided; /* a Set that a rule loses or refuses: it left as a Get, the device keeps what it had */
+	bool without_bit31; /* PortInfo with SMSupportExtendedSpeeds, which the simulator takes for a port number */
 	bool stands_in; /* ClassPortInfo was asked in its place: the answer is to be made */
 	enum fate fate;
 	uint16_t status;
@@ -152,6 +153,7 @@ struct rule {
 	char *node;
 	uint64_t guid;
 	int class, method, port; /* port -1: any */
+	int bit31; /* of the modifier: 0, 1; -1: any */
 	bool has_guid, has_attr, has_mod, has_prob, has_count;
 	const struct attr *attr;
 	uint16_t attr_id;

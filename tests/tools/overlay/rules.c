@@ -11,6 +11,7 @@
  *                  PortSelect; where a CA's modifier names none, the port that the MAD came in by
  *   attr=NAME|0x.. a name of the table in attrs.c (it brings its class along) or a number
  *   mod=0x..       attribute modifier
+ *   bit31=0|1      its highest bit, of PortInfo SMSupportExtendedSpeeds (IBA 14.2.5.6)
  *   class=smp|pma|sa
  *   method=get|set what was asked; without it a rule is for both
  *   skip=N         not the first N MADs that match all of the above (counted in each process, from when it
@@ -150,6 +151,11 @@ static void match_mod(struct reading *r, const char *v)
 {
 	r->rule->mod = (uint32_t)number(r, v, UINT32_MAX);
 	r->rule->has_mod = true;
+}
+
+static void match_bit31(struct reading *r, const char *v)
+{
+	r->rule->bit31 = (int)number(r, v, 1);
 }
 
 static void match_class(struct reading *r, const char *v)
@@ -350,7 +356,7 @@ static const struct word match_words[] = {
 	{"node", true, match_node},	{"guid", true, match_guid},   {"port", true, match_port},
 	{"attr", true, match_attr},	{"mod", true, match_mod},     {"class", true, match_class},
 	{"method", true, match_method}, {"skip", true, match_skip},   {"count", true, match_count},
-	{"prob", true, match_prob},	{NULL, false, NULL},
+	{"prob", true, match_prob},	{"bit31", true, match_bit31},	{NULL, false, NULL},
 };
 static const struct word action_words[] = {
 	{"set", false, act_set},	     {"grow", false, act_grow},		{"since", true, act_since},
@@ -468,7 +474,7 @@ struct rules *rules_load(const char *path, struct net *net, struct record *recor
 		if (!r.rule)
 			die("out of memory");
 		tail = &r.rule->next;
-		r.rule->port = -1;
+		r.rule->port = r.rule->bit31 = -1;
 		r.rule->line = n;
 		r.rule->growth.since = since;
 		read_rule(&r, line);
