@@ -15,13 +15,6 @@
 
 #include "siblings_compare.h"
 
-const char *siblings_name(const struct site *site, uint32_t node)
-{
-	const char *name = site->fabric->nodes[node].name;
-
-	return name ? name : "";
-}
-
 unsigned siblings_empty_port(const struct site *site, uint32_t node, uint32_t to)
 {
 	const struct fabric *f = site->fabric;
@@ -58,12 +51,12 @@ struct finding *siblings_tell(struct comparing *c, enum finding_code code, uint3
 
 	f->guid = nodes[node].guid;
 	f->port = FINDING_WHOLE_NODE;
-	finding_set(&f->name, "%s", siblings_name(c->site, node));
+	finding_set(&f->name, "%s", nodes[node].name ? nodes[node].name : "");
 	if (peer == FABRIC_NONE)
 		return f;
 	f->peer_guid = nodes[peer].guid;
 	f->peer_port = FINDING_WHOLE_NODE;
-	finding_set(&f->peer_name, "%s", siblings_name(c->site, peer));
+	finding_set(&f->peer_name, "%s", nodes[peer].name ? nodes[peer].name : "");
 	if (code != FINDING_SIBLING_CABLE_MISSING)
 		return f;
 	port = siblings_empty_port(c->site, node, peer);

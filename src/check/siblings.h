@@ -30,6 +30,7 @@ struct site {
 	struct bundle *bundles; /* by from, then to */
 	size_t bundle_count;
 	size_t *first_bundle; /* by node, and one more */
+	char **label; /* by node: of switches that share their name with another its name and GUID; else NULL */
 };
 #define LEVEL_NONE UINT8_MAX
 
@@ -39,6 +40,8 @@ static inline bool site_is_switch(const struct site *site, uint32_t node)
 {
 	return site->kind[node] == KIND_SWITCH;
 }
+/* What a node is called in a text: by its name, and its GUID where another switch has the same name. Never NULL. */
+const char *site_label(const struct site *site, uint32_t node);
 /* Cables between two switches. */
 uint32_t site_between(const struct site *site, uint32_t from, uint32_t to);
 

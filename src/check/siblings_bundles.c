@@ -263,10 +263,10 @@ static bool tell_exchanged(struct comparing *c, struct odd *first)
 			continue;
 		f = siblings_tell(c, FINDING_SIBLING_CABLE_MOVED, first->from, second->from);
 		finding_set(&f->what, "two cables, exchanged");
-		finding_set(&f->wanted, "%s to %s, %s to %s", siblings_name(c->site, first->from), siblings_name(c->site, first->to),
-			    siblings_name(c->site, second->from), siblings_name(c->site, second->to));
-		finding_set(&f->got, "%s to %s, %s to %s", siblings_name(c->site, first->from), siblings_name(c->site, second->to),
-			    siblings_name(c->site, second->from), siblings_name(c->site, first->to));
+		finding_set(&f->wanted, "%s to %s, %s to %s", site_label(c->site, first->from), site_label(c->site, first->to),
+			    site_label(c->site, second->from), site_label(c->site, second->to));
+		finding_set(&f->got, "%s to %s, %s to %s", site_label(c->site, first->from), site_label(c->site, second->to),
+			    site_label(c->site, second->from), site_label(c->site, first->to));
 		explain(c, first);
 		explain(c, second);
 		a->told = b->told = true;
@@ -318,8 +318,8 @@ static bool tell_four(struct comparing *c, struct odd *first)
 		return false;
 	f = siblings_tell(c, FINDING_SIBLING_CABLE_MOVED, a, b);
 	finding_set(&f->what, "two cables, exchanged");
-	finding_set(&f->wanted, "%u cables each from %s and %s to %s and %s, or none", first->want, siblings_name(site, a),
-		    siblings_name(site, b), siblings_name(site, x), siblings_name(site, y));
+	finding_set(&f->wanted, "%u cables each from %s and %s to %s and %s, or none", first->want, site_label(site, a),
+		    site_label(site, b), site_label(site, x), site_label(site, y));
 	finding_set(&f->got, "%u each", first->have);
 	first->told = second->told = third->told = last->told = true;
 	return true;
@@ -335,8 +335,8 @@ static bool tell_moved(struct comparing *c, struct odd *fewer)
 			continue;
 		f = siblings_tell(c, FINDING_SIBLING_CABLE_MOVED, fewer->from, fewer->to);
 		finding_set(&f->what, "cable");
-		finding_set(&f->wanted, "%s to %s", siblings_name(c->site, fewer->from), siblings_name(c->site, fewer->to));
-		finding_set(&f->got, "%s to %s", siblings_name(c->site, more->from), siblings_name(c->site, more->to));
+		finding_set(&f->wanted, "%s to %s", site_label(c->site, fewer->from), site_label(c->site, fewer->to));
+		finding_set(&f->got, "%s to %s", site_label(c->site, more->from), site_label(c->site, more->to));
 		explain(c, fewer);
 		more->told = true;
 		return true;

@@ -30,7 +30,6 @@ struct comparing {
 
 /* A finding at a switch, and at the other end where there is one (else FABRIC_NONE); of a missing cable with the ports. */
 struct finding *siblings_tell(struct comparing *c, enum finding_code code, uint32_t node, uint32_t peer);
-const char *siblings_name(const struct site *site, uint32_t node); /* never NULL */
 void siblings_set_cables(char **member, uint32_t count); /* "2 cables" */
 
 /* The port of a switch that has no cable and leads to switches of the other's role on its siblings; 0: not one only. */

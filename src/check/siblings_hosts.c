@@ -28,15 +28,65 @@ static uint32_t host_at(const struct site *site, uint32_t node, unsigned port)
 	return f->ports[peer].node;
 }
 
-/* All hosts' names, sorted, to look up a number. */
+/* Hosts that differ in their number alone. */
+struct kind {
+	char stem[HOST_NAME_MAX_LENGTH];
+	unsigned long low, high, count;
+};
+
+/* All hosts' names, sorted, to look up a number; and their kinds. */
 struct names {
 	char **items;
 	size_t count;
+	struct kind *kinds;
+	size_t kind_count;
 };
 
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int by_stem(const void *a, const void *b)
+{
+	return strcmp(((const struct kind *)a)->stem, ((const struct kind *)b)->stem);
+}
+
+/* Kinds of hosts with the lowest and the highest number of each, and how many there are. */
+static int find_kinds(struct names *names)
+{
+	size_t kept = 0, count = 0;
+
+	names->kinds = calloc(names->count + 1, sizeof(*names->kinds));
+	if (!names->kinds)
+		return -ENOMEM;
+	for (size_t i = 0; i < names->count; i++) {
+		struct host_name name;
+
+		if ((i > 0 && strcmp(names->items[i], names->items[i - 1]) == 0) || /* of several adapters */
+		    !host_name_read(names->items[i], &name) || name.digits == 0)
+			continue;
+		memcpy(names->kinds[count].stem, name.stem, sizeof(name.stem));
+		names->kinds[count].low = names->kinds[count].high = name.number;
+		names->kinds[count++].count = 1;
+	}
+	if (count > 0)
+		qsort(names->kinds, count, sizeof(*names->kinds), by_stem);
+	for (size_t i = 0; i < count; i++) {
+		struct kind *last = kept > 0 ? &names->kinds[kept - 1] : NULL;
+
+		if (!last || strcmp(last->stem, names->kinds[i].stem) != 0) {
+			names->kinds[kept++] = names->kinds[i];
+			continue;
+		}
+		last->count++;
+		if (names->kinds[i].low < last->low)
+			last->low = names->kinds[i].low;
+		if (names->kinds[i].high > last->high)
+			last->high = names->kinds[i].high;
+	}
+	names->kind_count = kept;
+	return 0;
 }
 
 static int names_make(const struct site *site, struct names *names)
@@ -57,11 +107,12 @@ static int names_make(const struct site *site, struct names *names)
 		names->count++;
 	}
 	qsort(names->items, names->count, sizeof(*names->items), by_text);
-	return 0;
+	return find_kinds(names);
 }
 
 static void names_clear(struct names *names)
 {
+	free(names->kinds);
 	for (size_t i = 0; i < names->count; i++)
 		free(names->items[i]);
 	free(names->items);
@@ -85,6 +136,20 @@ static bool left_out(const struct site *site, const struct names *names, uint32_
 	host_name_beside(&from, step, name, size);
 	host_name_beside(&from, 2 * step, beyond, sizeof(beyond));
 	return !names_have(names, name) && names_have(names, beyond);
+}
+
+/* Whether a number between the lowest and the highest of a host's kind is nobody's; where it has no number, it may be. */
+static bool has_gap(const struct names *names, const char *host)
+{
+	const struct kind *found;
+	struct host_name name;
+	struct kind key;
+
+	if (!host_name_read(host, &name) || name.digits == 0)
+		return true;
+	memcpy(key.stem, name.stem, sizeof(key.stem));
+	found = bsearch(&key, names->kinds, names->kind_count, sizeof(key), by_stem);
+	return !found || found->count < SIBLINGS_LEAST || found->high - found->low + 1 > found->count;
 }
 
 /* --- empty ports of leaves --- */
@@ -114,7 +179,7 @@ static bool guess(const struct site *site, const struct names *names, uint32_t n
  */
 static bool hosts_elsewhere(const struct site *site, const struct names *names, const struct hole *hole)
 {
-	uint32_t peers = 0, there = 0;
+	uint32_t peers = 0, there = 0, hosts = 0;
 
 	for (uint32_t n = 0; n < site->fabric->node_count; n++) {
 		char name[sizeof(hole->name)];
@@ -127,9 +192,31 @@ static bool hosts_elsewhere(const struct site *site, const struct names *names, 
 		    strcmp(name, hole->name) == 0)
 			continue;
 		peers++;
+		hosts += site->hosts[n];
 		there += here;
 	}
+	/* one with less than half of what others have is no leaf as they are: storage on a spine */
+	if (site->hosts[hole->node] * 2 * peers < hosts)
+		return false;
 	return peers + 1 >= SIBLINGS_LEAST && there * 3 >= peers * 2;
+}
+
+/* Of hosts at this port of the others: whether most are of kinds that somebody may be missing from. */
+static bool may_lack(const struct site *site, const struct names *names, const struct hole *hole)
+{
+	uint32_t hosts = 0, lacking = 0;
+
+	for (uint32_t n = 0; n < site->fabric->node_count; n++) {
+		uint32_t host = FABRIC_NONE;
+
+		if (n != hole->node && site->role[n] == site->role[hole->node] && site->hosts[n] > 0)
+			host = host_at(site, n, hole->port);
+		if (host == FABRIC_NONE)
+			continue;
+		hosts++;
+		lacking += has_gap(names, site->fabric->nodes[host].name);
+	}
+	return lacking * 2 > hosts;
 }
 
 static int find_holes(const struct site *site, const struct names *names, uint32_t node, uint32_t *vacant,
@@ -155,6 +242,8 @@ static int find_holes(const struct site *site, const struct names *names, uint32
 		if (host_name_read(f->nodes[below != FABRIC_NONE ? below : above].name, &beside))
 			memcpy(hole.beside, beside.host, sizeof(hole.beside));
 		if ((!named && (below == FABRIC_NONE || above == FABRIC_NONE)) || !hosts_elsewhere(site, names, &hole))
+			continue;
+		if (!named && !may_lack(site, names, &hole))
 			continue;
 		if (!named && vacant[node] > 0) {
 			vacant[node]--;

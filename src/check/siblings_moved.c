@@ -9,13 +9,6 @@
 #include "place.h"
 #include "siblings_seats.h"
 
-static const char *name_of(const struct site *site, uint32_t node)
-{
-	const char *name = site->fabric->nodes[node].name;
-
-	return name ? name : "";
-}
-
 static bool is_odd(const struct seat *seat)
 {
 	return seat->belongs != FABRIC_NONE && seat->belongs != seat->leaf;
@@ -31,23 +24,30 @@ static bool is_beside(const struct site *site, uint32_t host, const struct host_
 	       other.number == name->number + (unsigned long)(long)step;
 }
 
-/* The only empty port of the switch where it belongs that is beside hosts of the numbers before or after; 0: none. */
+/*
+ * The empty port of the switch where it belongs that is next to the hosts of the number before or after, in the only row
+ * of empty ports that is; 0: none.
+ */
 static unsigned empty_seat(const struct site *site, const struct seat *seat)
 {
 	const struct fabric *f = site->fabric;
 	const struct fabric_node *node = &f->nodes[seat->belongs];
-	unsigned found = 0;
+	unsigned found = 0, last = 0;
 
 	for (unsigned p = 1; p <= node->ports; p++) {
+		bool after, before;
+
 		if (f->ports[node->first_port + p].peer != FABRIC_NONE)
 			continue;
-		if (!is_beside(site, seats_next_host(site, seat->belongs, p, -1), &seat->name, -1) &&
-		    !is_beside(site, seats_next_host(site, seat->belongs, p, 1), &seat->name, 1))
+		after = is_beside(site, seats_next_host(site, seat->belongs, p, -1), &seat->name, -1);
+		before = is_beside(site, seats_next_host(site, seat->belongs, p, 1), &seat->name, 1);
+		if (!after && !before)
 			continue;
-		if (found && p != found + 1)
+		if (found && p != last + 1)
 			return 0;
-		if (!found)
+		if (!found || !after)
 			found = p;
+		last = p;
 	}
 	return found;
 }
@@ -114,18 +114,18 @@ static void tell_host(const struct site *site, struct seat *seats, size_t count,
 			continue;
 		vacant[seat->belongs]++;
 		if (f) {
-			finding_append(&f->detail, "%s on %s, not %s", label_of(seat), name_of(site, seat->leaf),
-				       name_of(site, seat->belongs));
+			finding_append(&f->detail, "%s on %s, not %s", label_of(seat), site_label(site, seat->leaf),
+				       site_label(site, seat->belongs));
 			continue;
 		}
 		port = empty_seat(site, seat);
 		f = place(site, seat, findings);
 		finding_set(&f->what, "%s", seat->name.host);
 		if (port)
-			finding_set(&f->wanted, "%s on %s[%u]", label_of(seat), name_of(site, seat->belongs), port);
+			finding_set(&f->wanted, "%s on %s[%u]", label_of(seat), site_label(site, seat->belongs), port);
 		else
-			finding_set(&f->wanted, "%s on %s", label_of(seat), name_of(site, seat->belongs));
-		finding_set(&f->got, "%s on %s", label_of(seat), name_of(site, seat->leaf));
+			finding_set(&f->wanted, "%s on %s", label_of(seat), site_label(site, seat->belongs));
+		finding_set(&f->got, "%s on %s", label_of(seat), site_label(site, seat->leaf));
 	}
 }
 

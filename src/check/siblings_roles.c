@@ -3,6 +3,8 @@
  * Roles of switches from how they are cabled: how far from the hosts, inside a chassis or not, which model.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,6 +185,45 @@ static int find_roles(struct site *site)
 	return 0;
 }
 
+static int by_text(const void *a, const void *b, void *nodes)
+{
+	return strcmp(((const struct fabric_node *)nodes)[*(const uint32_t *)a].name,
+		      ((const struct fabric_node *)nodes)[*(const uint32_t *)b].name);
+}
+
+static int make_labels(struct site *site)
+{
+	struct fabric_node *nodes = site->fabric->nodes;
+	uint32_t *order = calloc((size_t)site->fabric->node_count + 1, sizeof(*order)), count = 0;
+
+	if (!order)
+		return -ENOMEM;
+	for (uint32_t n = 0; n < site->fabric->node_count; n++)
+		if (site_is_switch(site, n) && nodes[n].name)
+			order[count++] = n;
+	qsort_r(order, count, sizeof(*order), by_text, nodes);
+	for (uint32_t i = 0; i < count; i++) {
+		bool before = i > 0 && strcmp(nodes[order[i]].name, nodes[order[i - 1]].name) == 0;
+		bool after = i + 1 < count && strcmp(nodes[order[i]].name, nodes[order[i + 1]].name) == 0;
+
+		if ((before || after) && asprintf(&site->label[order[i]], "%s 0x%016" PRIx64, nodes[order[i]].name,
+						  nodes[order[i]].guid) < 0) {
+			site->label[order[i]] = NULL;
+			free(order);
+			return -ENOMEM;
+		}
+	}
+	free(order);
+	return 0;
+}
+
+const char *site_label(const struct site *site, uint32_t node)
+{
+	const char *name = site->label[node] ? site->label[node] : site->fabric->nodes[node].name;
+
+	return name ? name : "";
+}
+
 int site_new(const struct fabric *fabric, struct site *site)
 {
 	uint32_t n = fabric->node_count + 1;
@@ -196,7 +237,8 @@ int site_new(const struct fabric *fabric, struct site *site)
 	site->up = calloc(n, sizeof(*site->up));
 	site->side = calloc(n, sizeof(*site->side));
 	site->down = calloc(n, sizeof(*site->down));
-	if (!site->kind || !site->level || !site->role || !site->hosts || !site->up || !site->side || !site->down)
+	site->label = calloc(n, sizeof(*site->label));
+	if (!site->label || !site->kind || !site->level || !site->role || !site->hosts || !site->up || !site->side || !site->down)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < fabric->node_count; i++)
 		site->kind[i] = (uint8_t)kind_of(&fabric->nodes[i]);
@@ -207,11 +249,15 @@ int site_new(const struct fabric *fabric, struct site *site)
 	if (ret < 0)
 		return ret;
 	count_cables(site);
-	return find_roles(site);
+	ret = find_roles(site);
+	return ret < 0 ? ret : make_labels(site);
 }
 
 void site_clear(struct site *site)
 {
+	for (uint32_t i = 0; site->label && i < site->fabric->node_count; i++)
+		free(site->label[i]);
+	free(site->label);
 	free(site->kind);
 	free(site->level);
 	free(site->role);

@@ -92,7 +92,7 @@ static void tell_total(struct comparing *c, uint32_t node, enum direction d, uin
 	siblings_set_cables(&f->wanted, usual);
 	siblings_set_cables(&f->got, have);
 	if (rich != FABRIC_NONE)
-		finding_set(&f->detail, "%s has %u", siblings_name(c->site, rich), total_of(c->site, d)[rich]);
+		finding_set(&f->detail, "%s has %u", site_label(c->site, rich), total_of(c->site, d)[rich]);
 }
 
 int siblings_totals(struct comparing *c)
