@@ -138,11 +138,18 @@ mutations:
 	$(Q)scripts/deps.sh --for-tests
 	$(Q)$(PYTHON) tests/mutations/mutations.py $(MUTATIONS)
 
-man: $(patsubst docs/man/%.rst,$(OUT)/man/%,$(wildcard docs/man/*.rst))
+man: $(patsubst docs/man/%.rst,$(OUT)/man/%,$(wildcard docs/man/*.rst)) $(OUT)/man/ibqos-findings.7
 $(OUT)/man/%: docs/man/%.rst
 	$(call say,MAN,$@)
 	@mkdir -p $(@D)
 	$(Q)rst2man --halt=warning $< $@
+
+# Of the table of codes in include/ibqos/finding_codes.def.
+$(OUT)/man/ibqos-findings.7: $(OUT)/ibqos
+	$(call say,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(OUT)/ibqos lint --findings >$@.rst
+	$(Q)rst2man --halt=warning $@.rst $@
 
 # The policy language's manual page and schema are made of the tables that read it; tests/cli holds them up to date.
 policy-docs: $(OUT)/ibqos
@@ -150,10 +157,11 @@ policy-docs: $(OUT)/ibqos
 	$(OUT)/ibqos lint --schema >docs/policy.schema.json
 
 install: all man
-	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DATADIR)/policies
+	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DATADIR)/policies
 	install -m 755 $(OUT)/ibqos $(DESTDIR)$(SBINDIR)/ibqos
 	for m in $(OUT)/man/*.8; do [ ! -e "$$m" ] || install -m 644 "$$m" $(DESTDIR)$(MANDIR)/man8/; done
 	for m in $(OUT)/man/*.5; do [ ! -e "$$m" ] || install -m 644 "$$m" $(DESTDIR)$(MANDIR)/man5/; done
+	install -m 644 $(OUT)/man/ibqos-findings.7 $(DESTDIR)$(MANDIR)/man7/
 	install -m 644 policies/*.yaml $(DESTDIR)$(DATADIR)/policies/
 	install -m 644 docs/policy.schema.json $(DESTDIR)$(DATADIR)/
 

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "ibqos/util.h"
 
@@ -118,6 +119,9 @@ __attribute__((format(printf, 2, 3))) void finding_append(char **member, const c
 
 /* What to do about it: the cause's advice if there is one, else the code's. Never NULL. */
 const char *finding_advice(const struct finding *f);
+
+/* The manual page of all codes, ibqos-findings(7), in reStructuredText. 0 or -errno. */
+int finding_manual(FILE *out);
 
 /*
  * The order of all output: worst first, then by weight; those in files by file, line and column, then

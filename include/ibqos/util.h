@@ -132,6 +132,9 @@ struct hostlist {
 int hostlist_expand(const char *text, struct hostlist *list, char **fault);
 void hostlist_clear(struct hostlist *list);
 
+/* Writes words broken into lines of `width` at most where that can be, each behind `indent` blanks. */
+void text_wrap(FILE *out, unsigned indent, unsigned width, const char *text);
+
 /*
  * How many keys amiss one name is from another, in letters added, left out, changed or changed about, cases alike;
  * UINT_MAX where one of them is too long to be a typing mistake.

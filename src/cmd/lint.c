@@ -14,16 +14,17 @@ struct lint_options {
 	struct cmd_options common; /* first: children get the same pointer */
 	struct cmd_files files;	   /* in place of a policy */
 	bool suggest_sl;
-	int (*describe)(FILE *out); /* --schema, --manual: in place of a policy */
+	int (*describe)(FILE *out); /* --schema, --manual, --findings: in place of a policy */
 };
 
-enum { KEY_SUGGEST_SL = 0x200, KEY_SCHEMA, KEY_MANUAL };
+enum { KEY_SUGGEST_SL = 0x200, KEY_SCHEMA, KEY_MANUAL, KEY_FINDINGS };
 
 static const struct argp_option own_options[] = {
 	CMD_FILES_KEYS,
 	{"suggest-sl", KEY_SUGGEST_SL, NULL, 0, "propose free SLs for classes that have none yet", 0},
 	{"schema", KEY_SCHEMA, NULL, 0, "print the policy language as a JSON Schema", 0},
 	{"manual", KEY_MANUAL, NULL, OPTION_HIDDEN, NULL, 0},
+	{"findings", KEY_FINDINGS, NULL, OPTION_HIDDEN, NULL, 0},
 	{0},
 };
 
@@ -45,6 +46,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MANUAL:
 		o->describe = policy_manual;
+		return 0;
+	case KEY_FINDINGS:
+		o->describe = finding_manual;
 		return 0;
 	default:
 		return cmd_argument(key, arg, state, &o->common, o->describe || cmd_files_given(&o->files) ? 0 : 1,
@@ -211,7 +215,7 @@ static void report_policy(struct cmd_session *s, const struct policy *policy, bo
 		report_suggestions(s, policy);
 }
 
-/* --schema and --manual: no report, no policy. */
+/* --schema, --manual, --findings: no report, no policy. */
 static enum ibqos_exit describe(struct ibqos_ctx *ctx, const struct lint_options *options)
 {
 	int error = options->describe(stdout);

@@ -11,23 +11,9 @@
 
 #define WIDTH 100
 
-/* Words broken into lines of WIDTH, each indented. */
 static void write_wrapped(FILE *out, unsigned indent, const char *text)
 {
-	unsigned column = 0;
-
-	while (*text) {
-		size_t word = strcspn(text, " ");
-
-		if (column > 0 && column + 1 + word > WIDTH) {
-			fputc('\n', out);
-			column = 0;
-		}
-		column += (unsigned)fprintf(out, "%*s%.*s", column ? 1 : (int)indent, "", (int)word, text);
-		text += word;
-		text += strspn(text, " ");
-	}
-	fputc('\n', out);
+	text_wrap(out, indent, WIDTH, text);
 }
 
 static void write_heading(FILE *out, const char *title, char line)

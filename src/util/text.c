@@ -162,3 +162,21 @@ int text_stream_end(FILE *stream, char **text)
 	}
 	return failed ? -ENOMEM : 0;
 }
+
+void text_wrap(FILE *out, unsigned indent, unsigned width, const char *text)
+{
+	unsigned column = 0;
+
+	while (*text) {
+		size_t word = strcspn(text, " ");
+
+		if (column > 0 && column + 1 + word > width) {
+			fputc('\n', out);
+			column = 0;
+		}
+		column += (unsigned)fprintf(out, "%*s%.*s", column ? 1 : (int)indent, "", (int)word, text);
+		text += word;
+		text += strspn(text, " ");
+	}
+	fputc('\n', out);
+}

@@ -2,6 +2,7 @@
 """Every finding that the program can make is looked for by some test, and is made somewhere."""
 import os
 import re
+import subprocess
 
 from kit import run
 
@@ -36,3 +37,23 @@ def test_every_code_is_made_by_the_program():
 
 def test_codes_are_named_as_their_symbols():
     assert not [(symbol, code) for symbol, code in codes() if symbol.lower().replace("_", "-") != code]
+
+
+def test_manual_page_has_every_code(ibqos, tmp_path):
+    """ibqos-findings(7) is a page of man, and has each code with its severity, meaning and remedy, word for word."""
+    with open(os.path.join(run.TOP, "include", "ibqos", "finding_codes.def"), encoding="utf-8") as f:
+        rows = re.findall(r'^FINDING_CODE\(\w+, "([^"]+)", ([A-Z]+),\s+((?:"(?:[^"\\]|\\.)*"\s*)+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)',
+                          f.read(), re.M)
+    assert len(rows) == len(codes())
+    (tmp_path / "f.rst").write_text(ibqos("lint", "--findings").ok().stdout, encoding="utf-8")
+    subprocess.run(["rst2man", "--halt=warning", tmp_path / "f.rst", tmp_path / "f.7"], check=True)
+    text = " ".join((tmp_path / "f.rst").read_text(encoding="utf-8").split())
+
+    def plain(strings):
+        joined = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', strings)).replace('\\"', '"')
+        parts = joined.split("`")
+        return "``".join(p if i % 2 else re.sub(r"([\\\\*_|<>])", r"\\\1", p) for i, p in enumerate(parts))
+
+    for code, severity, title, advice in rows:
+        wanted = f"**{code}** ({severity.lower()}) Means: {plain(title)}. Remedy: {plain(advice)}."
+        assert " ".join(wanted.split()) in text, wanted
