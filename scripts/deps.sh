@@ -13,7 +13,8 @@ build=(gcc make pkg-config libibnetdisc-dev libibmad-dev libibumad-dev libyaml-d
 	libsmartcols-dev libmd-dev libzstd-dev uthash-dev zlib1g-dev)
 tests=(clang libclang-rt-dev libopensm-dev libcmocka-dev python3-pytest python3-pytest-xdist
 	python3-pytest-timeout python3-yaml python3-docutils ibsim-utils opensm infiniband-diags)
-extra=(clang-tidy cppcheck valgrind shellcheck)
+extra=(clang-tidy cppcheck valgrind shellcheck prometheus prometheus-node-exporter)
+services=(opensm prometheus prometheus-node-exporter) # that Debian would start
 
 quiet=
 packages=("${build[@]}" "${tests[@]}")
@@ -66,16 +67,18 @@ if [ "$(id -u)" != 0 ]; then
 	exit 1
 fi
 
-# opensm must not start: neither now (policy-rc.d) nor at the next boot (mask).
+# None of these must start: neither now (policy-rc.d) nor at the next boot (mask).
 made_policy=
 cleanup() {
 	[ -z "$made_policy" ] || rm -f /usr/sbin/policy-rc.d
 }
-if [[ " ${missing[*]} " == *" opensm "* ]]; then
-	if [ ! -e /etc/systemd/system/opensm.service ] && [ ! -L /etc/systemd/system/opensm.service ]; then
+for service in "${services[@]}"; do
+	[[ " ${missing[*]} " == *" $service "* ]] || continue
+	unit=/etc/systemd/system/$service.service
+	if [ ! -e "$unit" ] && [ ! -L "$unit" ]; then
 		mkdir -p /etc/systemd/system
-		ln -s /dev/null /etc/systemd/system/opensm.service
-		echo "deps.sh: masked opensm.service, so that no subnet manager starts (systemctl unmask opensm undoes it)"
+		ln -s /dev/null "$unit"
+		echo "deps.sh: masked $service.service, so that it does not start (systemctl unmask $service undoes it)"
 	fi
 	if [ ! -e /usr/sbin/policy-rc.d ]; then
 		trap cleanup EXIT
@@ -83,7 +86,7 @@ if [[ " ${missing[*]} " == *" opensm "* ]]; then
 		made_policy=1
 		printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d && chmod 755 /usr/sbin/policy-rc.d || exit 1
 	fi
-fi
+done
 
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)

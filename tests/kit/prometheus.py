@@ -35,6 +35,7 @@ def parse(text):
     for name, family in found.items():
         assert family["type"] and family["samples"], name
         assert name.endswith("_total") == (family["type"] == "counter"), name
+        assert not {"gauge", "counter"} & set(name.split("_")), name  # promtool's word
     return found
 
 
