@@ -287,6 +287,40 @@ struct verify_records {
 int verify_ask_records(struct verify *verify, struct source *source, const struct verify_record_options *options,
 		       struct verify_records *records);
 
+/*
+ * Where (nearly) all ports that were looked at hold other tables, and not because they changed or await a sweep: one
+ * finding that says so with their number, and marks those that follow from it (finding.told_by_another). After
+ * verify_findings() and verify_ask_records(). True if it did.
+ */
+struct verify_not_applied {
+	const char *path;	    /* of the policy or config */
+	const struct sm_result *sm; /* NULL: not asked */
+	bool file_holds;	    /* as in struct verify_record_options */
+};
+bool verify_fold_not_applied(const struct verify *verify, const struct verify_not_applied *why,
+			     struct finding_list *findings);
+
+/*
+ * --- whether the subnet manager was at rest while ports were read: its SMInfo before and after. ---
+ */
+enum sm_change { SM_STEADY, SM_SWEPT, SM_STARTED_ANEW, SM_HANDED_OVER };
+struct sm_watch {
+	bool known; /* both times answered, at first by a master: */
+	enum sm_change change;
+	struct mad_sm_info before, after;
+	uint32_t sent; /* SMPs that it sent meanwhile */
+	struct check_coverage coverage;
+};
+/*
+ * One SMInfo each, the second only if a master answered the first. SM_SWEPT: it sent as many SMPs as a heavy sweep takes at least, a node and a link each one; many light
+ * sweeps in a long time make as many. Return as source_ask_sm().
+ */
+int sm_watch_begin(struct source *source, const struct fabric *fabric, struct sm_watch *watch);
+int sm_watch_end(struct source *source, const struct fabric *fabric, struct sm_watch *watch);
+/* What happened, unless it was at rest. `again`: ports that were read again because of it. */
+void sm_watch_findings(const struct sm_watch *watch, const struct fabric *fabric, uint32_t again,
+		       struct finding_list *findings);
+
 /* A subnet manager of the fabric, at a port whose PortInfo says IsSM, or that the ports name as their master's. */
 struct sm_seen {
 	uint32_t port;

@@ -169,6 +169,8 @@ void fabric_port_refresh(struct fabric *fabric, uint32_t port, const uint8_t *in
  * for itself. Returns the port index whose LID it is asked at.
  */
 uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port);
+/* The port that has this base LID; FABRIC_NONE. Looks at each. */
+uint32_t fabric_port_of_lid(const struct fabric *fabric, uint16_t lid);
 /*
  * How to reach an agent. By LID where the agent's port has one and is active (or is a switch's
  * port 0), unless `directed` is set; else along the node's route, which for a CA port is only
@@ -188,9 +190,19 @@ unsigned fabric_port_high_limit(const struct fabric_port *port);
 unsigned fabric_port_vlarb_high_cap(const struct fabric_port *port);
 unsigned fabric_port_vlarb_low_cap(const struct fabric_port *port);
 unsigned fabric_port_mtu_cap(const struct fabric_port *port);	   /* bytes: 256..4096; 0 unknown */
-unsigned fabric_port_neighbor_mtu(const struct fabric_port *port); /* bytes in use on the link */
+unsigned fabric_port_neighbor_mtu(const struct fabric_port *port); /* bytes in use on the link; 0 unknown */
 uint32_t fabric_port_cap_mask(const struct fabric_port *port);
+#define FABRIC_CAP_IS_SM (1u << 1)  /* IsSM: a subnet manager is there, in whatever state */
 #define FABRIC_CAP_SL_MAP (1u << 6) /* IsSLMappingSupported (IBA 14.2.5.6, CapabilityMask bit 6) */
+
+/* Fields that say what a link carries, and that have values which IBA reserves: all but 1..5. */
+enum fabric_link_field { FABRIC_VL_CAP, FABRIC_OPER_VLS, FABRIC_NEIGHBOR_MTU, FABRIC_LINK_FIELDS };
+const char *fabric_link_field_name(enum fabric_link_field field); /* "VLCap", ... */
+/*
+ * Whether a port tells such a value, which goes to *code: what its link carries is then not known. Not of a switch's port 0,
+ * which has no link, nor of a port that is not known or down; and in Init, before the SM has set them, VLCap alone counts.
+ */
+bool fabric_port_reserved(const struct fabric_port *port, enum fabric_link_field field, unsigned *code);
 
 /* Which of OpenSM's option sets a port is programmed from. */
 enum qos_port_type fabric_port_qos_type(const struct fabric *fabric, uint32_t port);

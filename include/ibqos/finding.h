@@ -89,6 +89,7 @@ struct finding {
 	char *got;    /* what is there */
 	char *detail; /* one more clause for this one finding, e.g. "not answered in 4 tries" */
 	uint64_t first_seen; /* seconds since 1970; 0: not known */
+	bool told_by_another; /* another of the list says it for all: in text with --all only */
 	double weight; /* how bad among its severity, e.g. Gb/s that a link loses; 0 where that has no measure */
 };
 

@@ -31,7 +31,7 @@ struct trace_hop {
 	unsigned in;	  /* number of the port it came in by; 0: it starts here */
 	enum lane_fate fate;
 	unsigned vl;	  /* or LANE_NO_VL */
-	bool share_known;
+	bool share_known; /* where it is not and packets get through: tables or the MTU are not known */
 	double share;	  /* fraction of the link that the VL keeps while all VLs of `busy` SLs have packets of the MTU */
 	unsigned width, speed; /* enum link_width, link_speed; 0: not known */
 	double gbps;	       /* 0: not known */

@@ -71,6 +71,14 @@ static uint8_t common_vls(const struct fabric *fabric, const struct fabric_node 
 	return common;
 }
 
+static bool has_weight(const struct qos_vlarb *table)
+{
+	for (unsigned i = 0; i < table->count; i++)
+		if (table->entry[i].weight > 0)
+			return true;
+	return false;
+}
+
 enum expect_scope expect_port(const struct expect *expect, const struct fabric *fabric, uint32_t port,
 			      struct expect_port *out)
 {
@@ -94,6 +102,9 @@ enum expect_scope expect_port(const struct expect *expect, const struct fabric *
 	if (!one_vl) { /* vlarb_update(): a port with one data VL has no arbitration */
 		out->low_cap = fabric_port_vlarb_low_cap(p);
 		out->high_cap = fabric_port_vlarb_high_cap(p);
+		/* port 0 of a switch has no link to arbitrate */
+		out->no_low = p->number != 0 && out->low_cap == 0 && has_weight(&expect->config->of[out->type].low);
+		out->no_high = p->number != 0 && out->high_cap == 0 && has_weight(&expect->config->of[out->type].high);
 	}
 	out->has_high_limit = sets_high_limit(p);
 	out->high_limit = one_vl ? 0 : expect->config->of[out->type].high_limit;

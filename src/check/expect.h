@@ -39,6 +39,7 @@ struct expect_port {
 	uint16_t in_ports; /* SL2VL tables: one an in-port from 0; 1 for a port that is none of a switch's; 0:
 			      none */
 	bool no_sl_map;    /* more than one VL, but no SL2VL table: OpenSM programs none */
+	bool no_low, no_high; /* a link of more than one VL, weights for it, and no entry to hold them */
 	bool has_high_limit;
 	uint8_t high_limit;
 	uint8_t common_vls; /* code; 0: none. Port 0 of a switch that takes its SL2VL tables all at once: see

@@ -225,7 +225,16 @@ static bool has_table(const struct fabric *fabric, uint32_t out)
 	return !teller->known || fabric_port_cap_mask(teller) & FABRIC_CAP_SL_MAP;
 }
 
-/* Data VLs that both ends run; a code that IBA does not know (0) limits nothing. */
+/* Whether either end of a link tells of it what cannot be, so that nobody knows which VLs it runs. */
+static bool vls_unknown(const struct fabric *fabric, const struct fabric_port *port)
+{
+	unsigned code;
+
+	return fabric_port_reserved(port, FABRIC_VL_CAP, &code) || fabric_port_reserved(port, FABRIC_OPER_VLS, &code) ||
+	       (port->peer != FABRIC_NONE && fabric_port_reserved(&fabric->ports[port->peer], FABRIC_OPER_VLS, &code));
+}
+
+/* Data VLs that both ends run; in Init, where none is set (0), nothing is limited. */
 static unsigned running(const struct fabric *fabric, const struct fabric_port *port)
 {
 	unsigned vls = qos_vls_of_code(fabric_port_oper_vls(port)), there = 0;
@@ -255,7 +264,7 @@ enum lane_fate lanes_fate(const struct lanes *lanes, uint32_t out, unsigned in, 
 	uint32_t cell;
 
 	*vl = LANE_NO_VL;
-	if (!port->known || in >= in_ports(fabric, out))
+	if (!port->known || in >= in_ports(fabric, out) || vls_unknown(fabric, port))
 		return LANE_UNKNOWN;
 	if (fabric_port_vl_cap(port) == 1 || (!has_table(fabric, out) && running(fabric, port) == 1)) {
 		*vl = 0;

@@ -40,6 +40,21 @@ void place_node(struct finding *f, const struct fabric *fabric, uint32_t node)
 	set_peer(f, fabric, place_before(fabric, node));
 }
 
+bool place_reserved(const struct fabric *fabric, uint32_t port, enum fabric_link_field field, struct finding_list *findings)
+{
+	struct finding *f;
+	unsigned code;
+
+	if (!fabric_port_reserved(&fabric->ports[port], field, &code))
+		return false;
+	f = finding_add(findings, FINDING_PORT_INFO_RESERVED);
+	place_port(f, fabric, port);
+	finding_set(&f->what, "%s", fabric_link_field_name(field));
+	finding_set(&f->wanted, "1 to 5");
+	finding_set(&f->got, "%u", code);
+	return true;
+}
+
 uint32_t place_before(const struct fabric *fabric, uint32_t node)
 {
 	const struct mad_route *route = &fabric->nodes[node].route;

@@ -13,6 +13,9 @@ void place_port(struct finding *f, const struct fabric *fabric, uint32_t port);
 /* Places a finding at a node as a whole, and names the port before it. */
 void place_node(struct finding *f, const struct fabric *fabric, uint32_t node);
 
+/* Adds FINDING_PORT_INFO_RESERVED where the port has a reserved value in this field. True if it has. */
+bool place_reserved(const struct fabric *fabric, uint32_t port, enum fabric_link_field field, struct finding_list *findings);
+
 /*
  * The last port on the way to a node: where someone who looks for a dead device starts. Followed
  * along the node's route; FABRIC_NONE for the node that looked or where the route is not known.

@@ -42,23 +42,11 @@ static void count_ended(struct checking *c, enum sm_item item, const struct sour
 		c->result->coverage[item].ended[queries[i].outcome]++;
 }
 
-/* The port that has this base LID; FABRIC_NONE. */
-static uint32_t port_of_lid(const struct fabric *fabric, uint16_t lid)
-{
-	for (uint32_t i = 0; i < fabric->port_count; i++) {
-		const struct fabric_port *port = &fabric->ports[i];
-
-		if (port->known && fabric_port_agent(fabric, i) == i && fabric_port_lid(port) == lid)
-			return i;
-	}
-	return FABRIC_NONE;
-}
-
 /* A finding at the subnet manager's port. */
 static struct finding *find_at_sm(struct checking *c, enum finding_code code)
 {
 	struct finding *f = finding_add(c->findings, code);
-	uint32_t port = port_of_lid(c->fabric, c->fabric->sm_lid);
+	uint32_t port = fabric_port_of_lid(c->fabric, c->fabric->sm_lid);
 
 	if (port != FABRIC_NONE)
 		place_port(f, c->fabric, port);

@@ -10,8 +10,6 @@
 
 #include "ibqos/check.h"
 
-#define CAP_IS_SM (1u << 1) /* PortInfo:CapabilityMask bit 1 (IBA 14.2.5.6) */
-
 struct listing {
 	struct sm_seen *sms;
 	uint32_t *agents;
@@ -53,7 +51,7 @@ static bool has_sm(const struct fabric *fabric, uint32_t port)
 
 	if (!p->known || fabric_port_agent(fabric, port) != port)
 		return false;
-	return (fabric_port_cap_mask(p) & CAP_IS_SM) || (fabric->sm_lid != 0 && fabric_port_lid(p) == fabric->sm_lid);
+	return (fabric_port_cap_mask(p) & FABRIC_CAP_IS_SM) || (fabric->sm_lid != 0 && fabric_port_lid(p) == fabric->sm_lid);
 }
 
 int sm_list(struct source *source, const struct fabric *fabric, struct sm_seen **sms, uint32_t *count)

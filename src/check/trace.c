@@ -282,6 +282,27 @@ static void add_fate(const struct trace *trace, const struct trace_hop *hop, con
 		finding_set(&f->got, "VL %u", hop->vl);
 }
 
+/* What is not known of a hop's share: the link's MTU, or tables that were not answered. */
+static void add_share(const struct trace_hop *hop, const struct fabric *fabric, struct finding_list *findings)
+{
+	const struct fabric_node *node = &fabric->nodes[hop->node];
+	struct finding *f;
+
+	if (hop->out == FABRIC_NONE || fabric->ports[hop->out].number == 0 || hop->share_known)
+		return;
+	if (hop->fate == LANE_UNKNOWN)
+		for (enum fabric_link_field field = FABRIC_VL_CAP; field <= FABRIC_OPER_VLS; field++)
+			place_reserved(fabric, hop->out, field, findings);
+	if (hop->fate != LANE_FINE || place_reserved(fabric, hop->out, FABRIC_NEIGHBOR_MTU, findings))
+		return;
+	f = finding_add(findings, FINDING_QUERY_FAILED);
+	place_port(f, fabric, hop->out);
+	finding_set(&f->what, "share of VL %u of the link", hop->vl);
+	if (node->type == FABRIC_SWITCH)
+		finding_append(&f->what, "from in-port %u", hop->in);
+	finding_set(&f->detail, "its tables were not all answered");
+}
+
 /* Whether a finding of audit is about one of the links that the path takes. */
 static bool is_on_way(const struct trace *trace, const struct fabric *fabric, const struct finding *f)
 {
@@ -305,8 +326,10 @@ static bool is_on_way(const struct trace *trace, const struct fabric *fabric, co
 void trace_findings(const struct trace *trace, const struct fabric *fabric, struct finding_list *findings)
 {
 	add_end(trace, fabric, findings);
-	for (size_t i = 0; i < trace->count; i++)
+	for (size_t i = 0; i < trace->count; i++) {
 		add_fate(trace, &trace->hops[i], fabric, findings);
+		add_share(&trace->hops[i], fabric, findings);
+	}
 }
 
 void trace_link_findings(const struct trace *there, const struct trace *back, const struct fabric *fabric,

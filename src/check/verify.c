@@ -181,7 +181,12 @@ static bool has_oper_vls(const struct verify *v, uint32_t port)
 bool verify_link_differs(const struct verify *verify, const struct fabric_link *link)
 {
 	const struct fabric_port *ports = verify->fabric->ports;
+	unsigned code;
 
+	/* what cannot be is told as that */
+	if (fabric_port_reserved(&ports[link->a], FABRIC_OPER_VLS, &code) ||
+	    fabric_port_reserved(&ports[link->b], FABRIC_OPER_VLS, &code))
+		return false;
 	return has_oper_vls(verify, link->a) && has_oper_vls(verify, link->b) &&
 	       fabric_port_oper_vls(&ports[link->a]) != fabric_port_oper_vls(&ports[link->b]);
 }
@@ -321,6 +326,7 @@ static void judge_port(struct verify *v, uint32_t port)
 {
 	struct port_state *state = &v->ports[port];
 	const struct fabric_port *p = &v->fabric->ports[port];
+	unsigned code;
 
 	if (!p->known)
 		return;
@@ -337,6 +343,8 @@ static void judge_port(struct verify *v, uint32_t port)
 		state->flags |= PORT_UNSURE;
 		return;
 	}
+	if (fabric_port_reserved(p, FABRIC_VL_CAP, &code) || fabric_port_reserved(p, FABRIC_OPER_VLS, &code))
+		state->flags |= PORT_UNSURE;
 	if (!state->expect.has_high_limit || !answered_port_info(v, port))
 		return;
 	state->high_limit_got = fabric_port_high_limit(p);

@@ -42,7 +42,7 @@ enum port_flag {
 	PORT_SELECTED = 1 << 1, /* asked about in this run */
 	PORT_ASKED = 1 << 2,    /* in this run or an earlier one: its state below counts */
 	PORT_EXCLUDED = 1 << 3, /* OpenSM does not program it */
-	PORT_UNSURE = 1 << 4,   /* not known whether it does */
+	PORT_UNSURE = 1 << 4,   /* not known whether it does, or what its link carries */
 	PORT_SL2VL = 1 << 5,    /* the following: differs there */
 	PORT_VLARB = 1 << 6,
 	PORT_HIGH_LIMIT = 1 << 7,

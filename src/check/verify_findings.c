@@ -263,6 +263,26 @@ static void add_unsure(const struct verify *v, uint32_t port, struct finding_lis
 	finding_set(&f->detail, "SwitchInfo, which tells whether it has any, was not answered at discovery");
 }
 
+/* What a port says of its link and cannot be: what it holds is compared all the same. */
+static void add_reserved(const struct verify *v, uint32_t port, struct finding_list *findings)
+{
+	for (enum fabric_link_field field = FABRIC_VL_CAP; field <= FABRIC_OPER_VLS; field++)
+		place_reserved(v->fabric, port, field, findings);
+}
+
+static void add_no_vlarb(const struct verify *v, uint32_t port, struct finding_list *findings)
+{
+	const struct expect_port *expect = &v->ports[port].expect;
+	struct finding *f;
+
+	if (!expect->no_low && !expect->no_high)
+		return;
+	f = finding_add(findings, FINDING_VLARB_UNSUPPORTED);
+	place_port(f, v->fabric, port);
+	f->cause = CAUSE_UNSUPPORTED;
+	finding_set(&f->what, "VLArb %s", !expect->no_high ? "low" : !expect->no_low ? "high" : "low and high");
+}
+
 static const char *why_not_asked(const struct verify *v)
 {
 	return v->stopped ? "not asked, as the run was stopped"
@@ -317,8 +337,10 @@ static void add_port(const struct verify *v, uint32_t port, bool silent, struct 
 	}
 	if (state->flags & PORT_HIGH_LIMIT)
 		add_high_limit(v, port, findings);
-	if (state->flags & PORT_UNSURE)
+	if (state->flags & PORT_UNSURE && v->fabric->ports[port].number == 0)
 		add_unsure(v, port, findings);
+	else if (state->flags & PORT_UNSURE)
+		add_reserved(v, port, findings);
 	if (state->flags & PORT_LEFT)
 		place_port(finding_add(findings, FINDING_PORT_LEFT), v->fabric, port);
 	if (state->expect.no_sl_map) {
@@ -327,6 +349,7 @@ static void add_port(const struct verify *v, uint32_t port, bool silent, struct 
 		place_port(f, v->fabric, port);
 		f->cause = CAUSE_UNSUPPORTED;
 	}
+	add_no_vlarb(v, port, findings);
 	for (item = 0; item < VERIFY_ITEMS; item++)
 		add_failed(v, port, item, silent, findings);
 }

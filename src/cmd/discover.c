@@ -125,6 +125,14 @@ static bool tell_link(const struct fabric_port *port, struct link_state *link)
 	return !port->known && (port->told_width || port->told_speed);
 }
 
+static void cell_known(struct report *r, unsigned number)
+{
+	if (number)
+		report_cell_number(r, number);
+	else
+		report_cell_string(r, NULL);
+}
+
 static void report_links(struct report *r, const struct fabric *f)
 {
 	static const struct report_column columns[] = {
@@ -162,9 +170,9 @@ static void report_links(struct report *r, const struct fabric *f)
 			report_cell_none(r);
 		}
 		report_cell_string(r, state_name(port));
-		if (port->known) {
-			report_cell_number(r, qos_vls_of_code(fabric_port_oper_vls(port)));
-			report_cell_number(r, fabric_port_neighbor_mtu(port));
+		if (port->known) { /* 0: not set yet, or a value that cannot be */
+			cell_known(r, qos_vls_of_code(fabric_port_oper_vls(port)));
+			cell_known(r, fabric_port_neighbor_mtu(port));
 		} else {
 			report_cell_none(r);
 			report_cell_none(r);

@@ -66,13 +66,16 @@ static int report_diff(struct report *r, const char *key, const char *path, cons
 	return error;
 }
 
-/* Moves the findings that say 'unknown': what differs today is what the plan is for, and only counted. */
+/*
+ * Moves the findings that say 'unknown': what differs today is what the plan is for, and only counted. Values that
+ * cannot be were told with the plan.
+ */
 static void take_unknown(struct finding_list *from, struct finding_list *to)
 {
 	for (size_t i = 0; i < from->count; i++) {
 		struct finding empty = {0};
 
-		if (from->items[i].severity != FINDING_UNKNOWN)
+		if (from->items[i].severity != FINDING_UNKNOWN || from->items[i].code == FINDING_PORT_INFO_RESERVED)
 			continue;
 		*finding_add(to, from->items[i].code) = from->items[i];
 		from->items[i] = empty;

@@ -33,8 +33,25 @@ static void link_text(const struct plan_place *place, char text[TEXT_WIDTH])
 
 static void cell_gbps(struct report *r, const struct plan_place *place, double share)
 {
-	if (place->gbps > 0)
+	if (place->gbps > 0 && place->mtu)
 		report_cell_real(r, share * place->gbps);
+	else
+		report_cell_string(r, NULL);
+}
+
+/* 0: the ports tell a value that cannot be. */
+static void cell_known(struct report *r, unsigned number)
+{
+	if (number)
+		report_cell_number(r, number);
+	else
+		report_cell_string(r, NULL);
+}
+
+static void cell_share(struct report *r, const struct plan_place *place, double share)
+{
+	if (place->mtu)
+		report_cell_real(r, 100 * share);
 	else
 		report_cell_string(r, NULL);
 }
@@ -47,8 +64,8 @@ static void cells_of_place(struct report *r, const struct plan_place *place)
 	report_cell_string(r, text);
 	link_text(place, text);
 	report_cell_string(r, text);
-	report_cell_number(r, place->mtu);
-	report_cell_number(r, place->vls);
+	cell_known(r, place->mtu);
+	cell_known(r, place->vls);
 	report_cell_number(r, place->ports);
 }
 
@@ -62,9 +79,9 @@ static void cells_of_class(struct report *r, const struct cmd_plan *p, const str
 	report_cell_number(r, class->sl);
 	report_cell_number(r, c->vl);
 	report_cell_bool(r, c->shared);
-	report_cell_real(r, 100 * c->guaranteed);
+	cell_share(r, place, c->guaranteed);
 	cell_gbps(r, place, c->guaranteed);
-	report_cell_real(r, 100 * c->at_most);
+	cell_share(r, place, c->at_most);
 	cell_gbps(r, place, c->at_most);
 	if (c->wait == QOS_WAIT_FOREVER)
 		report_cell_none(r);
@@ -74,7 +91,10 @@ static void cells_of_class(struct report *r, const struct cmd_plan *p, const str
 		report_cell_none(r);
 	else
 		report_cell_real(r, qos_wait_us(c->wait, place->gbps));
-	report_cell_bool(r, c->wait == QOS_WAIT_FOREVER);
+	if (place->mtu)
+		report_cell_bool(r, c->wait == QOS_WAIT_FOREVER);
+	else
+		report_cell_string(r, NULL);
 	report_cell_number(r, override->given ? override->mark.line : class->mark.line);
 }
 
@@ -137,6 +157,8 @@ static int report_bars(struct report *r, const struct plan *plan, const struct p
 	for (size_t n = 0; n < count; n++) {
 		place_text(&places[n], kind);
 		link_text(&places[n], link);
+		if (!places[n].mtu || !places[n].vls) /* the table says so */
+			continue;
 		fprintf(out, "%s%s, %s, MTU %u, %u VLs: %u port%s\n", n ? "\n" : "", kind, link, places[n].mtu,
 			places[n].vls, places[n].ports, places[n].ports == 1 ? "" : "s");
 		for (size_t i = 0; i < plan->class_count; i++)

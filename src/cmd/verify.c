@@ -3,6 +3,7 @@
  * ibqos verify: what every port holds against what OpenSM should have programmed there, and whether the
  * subnet manager that runs now has it in force.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -120,15 +121,51 @@ static const struct argp argp = {
 	.children = cmd_scope_children,
 };
 
-/* Without a policy: only tables and the SM's QoS. */
-static void verify_fabric(struct cmd_session *s, const struct qos_config *config, struct cmd_sm_options *sm,
-			  struct cmd_paths *paths)
+static void watch_failed(struct cmd_session *s, int error)
+{
+	if (error != 0 && error != -EINTR) /* a signal is told at the end */
+		session_fail(s, "cannot ask the subnet manager: %s", strerror(-error));
+}
+
+/*
+ * The ports, with an eye on the subnet manager: those that differ are read once more where it swept meanwhile,
+ * since they may have been about to be programmed. The result as of session_verify().
+ */
+static bool verify_ports(struct cmd_session *s, const struct qos_config *config, struct sm_watch *watch,
+			 struct verify **verify)
+{
+	int error = sm_watch_begin(s->source, s->fabric, watch);
+	uint32_t again = 0;
+	bool done;
+
+	watch_failed(s, error);
+	done = session_verify(s, config, verify);
+	if (error == 0) {
+		error = sm_watch_end(s->source, s->fabric, watch);
+		watch_failed(s, error);
+	}
+	if (error == 0 && done && watch->known && watch->change != SM_STEADY) {
+		again = verify_result(*verify)->ports_differ;
+		if (again > 0)
+			error = verify_run(*verify, s->source, true);
+		if (error != 0 && error != -EINTR)
+			session_fail(s, "cannot read the ports: %s", strerror(-error));
+		sm_watch_findings(watch, s->fabric, again, &s->findings);
+	}
+	return done;
+}
+
+/* Without a policy: only tables and the SM's QoS. `path` is the policy's, or the config's. */
+static void verify_fabric(struct cmd_session *s, const char *path, const struct qos_config *config,
+			  struct cmd_sm_options *sm, struct cmd_paths *paths)
 {
 	struct verify *verify = NULL;
+	struct cmd_sm_told told;
+	struct sm_watch watch;
 
 	if (paths->wanted)
 		cmd_paths_listen(s, paths);
-	if (session_verify(s, config, &verify)) {
+	if (verify_ports(s, config, &watch, &verify)) {
 		const struct verify_result *result = verify_result(verify);
 
 		report_section(s->report, "ports", "ports");
@@ -141,9 +178,17 @@ static void verify_fabric(struct cmd_session *s, const struct qos_config *config
 			cmd_paths_report(s, paths, sm->policy, config);
 		cmd_sample_report(s, verify);
 		sm->verify = verify;
-		cmd_verify_sm(s, sm);
+		sm->watch = &watch;
+		cmd_verify_sm(s, sm, &told);
 		session_coverage(s, result);
 		verify_findings(verify, &s->findings);
+		verify_fold_not_applied(verify,
+					&(struct verify_not_applied){
+						.path = path,
+						.sm = told.asked ? &told.result : NULL,
+						.file_holds = told.file_holds,
+					},
+					&s->findings);
 	}
 	cmd_paths_clear(s, paths);
 	verify_free(verify);
@@ -206,7 +251,7 @@ static void verify_policy(struct cmd_session *s, const char *path, struct cmd_sm
 		if (verify_files(s, p.policy))
 			sm.config = p.policy->opensm_config;
 		apply_standby_todo(s->ctx, p.policy->opensm_config, &s->findings);
-		verify_fabric(s, &p.plan->config, &sm, paths);
+		verify_fabric(s, path, &p.plan->config, &sm, paths);
 	}
 	cmd_plan_clear(&p);
 }
@@ -232,7 +277,7 @@ static void verify_conf(struct cmd_session *s, const char *path, struct cmd_sm_o
 		finding_at(finding_add(&s->findings, FINDING_QOS_OFF), path, opensm_conf_line(conf, "qos"), 0);
 	} else if (session_discover(s) && session_scope(s)) {
 		session_fabric_fields(s);
-		verify_fabric(s, &config, &sm, paths);
+		verify_fabric(s, path, &config, &sm, paths);
 	}
 	opensm_conf_free(conf);
 	free(text);

@@ -87,13 +87,9 @@ static bool reads_config(const struct cmd_session *s, const char *config, const 
 }
 
 static int class_differences(struct cmd_session *s, const struct cmd_sm_options *options,
-			     const struct sm_result *result, struct verify_records *records)
+			     const struct sm_result *result, bool file_holds, struct verify_records *records)
 {
-	const struct verify_record_options asked = {
-		.sm = result,
-		.file_holds = reads_config(s, options->config, result),
-		.limit = options->records,
-	};
+	const struct verify_record_options asked = {.sm = result, .file_holds = file_holds, .limit = options->records};
 
 	if (!options->verify || options->records == 0)
 		return 0;
@@ -158,7 +154,15 @@ static int ask_sms(struct cmd_session *s, struct sm_result *result)
 	return error;
 }
 
-void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options)
+/* SMInfo was asked for before and after the ports were read, too. */
+static void add_coverage(struct check_coverage *to, const struct check_coverage *more)
+{
+	to->asked += more->asked;
+	for (int i = 0; i < MAD_OUTCOMES; i++)
+		to->ended[i] += more->ended[i];
+}
+
+void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options, struct cmd_sm_told *told)
 {
 	const struct policy *policy = options->policy;
 	struct sm_options asked = {.qos = true, .rate = options->all_leaves ? options->sa_rate : 0};
@@ -167,8 +171,11 @@ void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options)
 	struct sm_probe *probes = NULL;
 	struct sm_result result;
 	unsigned skipped = 0;
+	bool file_holds;
 	int error = 0;
 
+	if (told)
+		*told = (struct cmd_sm_told){0};
 	if (s->fabric->sm_lid == 0)
 		return;
 	if (policy)
@@ -186,8 +193,13 @@ void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options)
 		if (policy && asked.probe_count == 0)
 			session_fail(s, "no active adapter was found, so the subnet administrator was asked for no path");
 		error = sm_check(s->source, s->fabric, &asked, &s->findings, &result);
+		file_holds = error == 0 && reads_config(s, options->config, &result);
 		if (error == 0)
-			error = class_differences(s, options, &result, &records);
+			error = class_differences(s, options, &result, file_holds, &records);
+		if (told)
+			*told = (struct cmd_sm_told){.asked = true, .result = result, .file_holds = file_holds};
+		if (options->watch)
+			add_coverage(&result.coverage[SM_INFO], &options->watch->coverage);
 		report_sm(s, &result, skipped, &records);
 		if (error == 0)
 			error = ask_sms(s, &result);

@@ -42,6 +42,17 @@ uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port)
 	return node->type == FABRIC_SWITCH ? node->first_port : port;
 }
 
+uint32_t fabric_port_of_lid(const struct fabric *fabric, uint16_t lid)
+{
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const struct fabric_port *port = &fabric->ports[i];
+
+		if (port->known && fabric_port_agent(fabric, i) == i && fabric_port_lid(port) == lid)
+			return i;
+	}
+	return FABRIC_NONE;
+}
+
 static bool has_route(const struct fabric *fabric, uint32_t node)
 {
 	return fabric->nodes[node].route.hops > 0 || node == fabric->from_node;
@@ -157,6 +168,26 @@ unsigned fabric_port_mtu_cap(const struct fabric_port *port)
 unsigned fabric_port_neighbor_mtu(const struct fabric_port *port)
 {
 	return mtu_bytes(field(port, IB_PORT_NEIGHBOR_MTU_F));
+}
+
+const char *fabric_link_field_name(enum fabric_link_field field)
+{
+	static const char *const names[FABRIC_LINK_FIELDS] = {
+		[FABRIC_VL_CAP] = "VLCap", [FABRIC_OPER_VLS] = "OperationalVLs", [FABRIC_NEIGHBOR_MTU] = "NeighborMTU"};
+
+	return names[field];
+}
+
+bool fabric_port_reserved(const struct fabric_port *port, enum fabric_link_field which, unsigned *code)
+{
+	static const enum MAD_FIELDS fields[FABRIC_LINK_FIELDS] = {
+		[FABRIC_VL_CAP] = IB_PORT_VL_CAP_F, [FABRIC_OPER_VLS] = IB_PORT_OPER_VLS_F, [FABRIC_NEIGHBOR_MTU] = IB_PORT_NEIGHBOR_MTU_F};
+	unsigned least = which == FABRIC_VL_CAP ? FABRIC_STATE_INIT : FABRIC_STATE_INIT + 1;
+
+	if (!port->known || port->number == 0 || fabric_port_state(port) < least)
+		return false;
+	*code = field(port, fields[which]);
+	return *code < 1 || *code > 5;
 }
 
 uint32_t fabric_port_cap_mask(const struct fabric_port *port)

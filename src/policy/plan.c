@@ -141,12 +141,16 @@ static int fill(const struct policy *policy, const struct fabric *fabric, unsign
 	int ret;
 
 	plan_survey(fabric, &links);
+	plan_tell_reserved(fabric, flags & PLAN_TABLES_ONLY, findings);
 	plan->vls = links.vls;
 	plan->vlarb_cap = links.cap;
+	/* tables for the largest are right for each: their weights are whole packets of any MTU */
 	plan->mtu = links.mtu ? links.mtu : MTU_MAX;
 	plan->mtus = links.mtus | plan->mtu;
 	if (!links.ports) {
 		finding_add(findings, FINDING_PLAN_NO_LINKS);
+		*refused = true;
+	} else if (!links.vls) { /* each port has been told of */
 		*refused = true;
 	} else if (policy->tables.given) {
 		ret = plan_exact(policy, flags, plan, findings, refused);

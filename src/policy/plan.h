@@ -10,9 +10,9 @@
 /* What the links that carry traffic have in common. */
 struct plan_links {
 	uint32_t ports; /* active ports on such links */
-	unsigned vls;   /* the least OperationalVLs of them */
+	unsigned vls;   /* the least OperationalVLs of them; 0: of none is it known */
 	unsigned cap;   /* the smallest VLArb table */
-	unsigned mtu;   /* the largest NeighborMTU */
+	unsigned mtu;   /* the largest NeighborMTU; 0: of none is it known */
 	unsigned mtus;  /* all of them, as a mask of bytes */
 };
 
@@ -21,6 +21,12 @@ struct plan_links {
  * routers do not count.
  */
 void plan_survey(const struct fabric *fabric, struct plan_links *links);
+
+/*
+ * Ports at links that tell a reserved VLCap, OperationalVLs or NeighborMTU, as findings that say 'unknown'. With mtu_only
+ * the last alone: who compares tables tells the others of each port that has them.
+ */
+void plan_tell_reserved(const struct fabric *fabric, bool mtu_only, struct finding_list *findings);
 
 /* Whether a port is at such a link. */
 bool plan_port_special(const struct fabric *fabric, uint32_t port);

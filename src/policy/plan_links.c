@@ -80,17 +80,17 @@ static void survey_port(void *arg, uint32_t port, bool special)
 	const struct survey *s = arg;
 	const struct fabric_port *p = &s->fabric->ports[port];
 	unsigned vls = port_vls(p), cap = port_cap(p), mtu = fabric_port_neighbor_mtu(p);
+	struct plan_links *links = s->links;
 
 	if (special)
 		return;
-	if (!s->links->ports++) {
-		*s->links = (struct plan_links){.ports = 1, .vls = vls, .cap = cap, .mtu = mtu, .mtus = mtu};
-		return;
-	}
-	s->links->vls = vls < s->links->vls ? vls : s->links->vls;
-	s->links->cap = cap < s->links->cap ? cap : s->links->cap;
-	s->links->mtu = mtu > s->links->mtu ? mtu : s->links->mtu;
-	s->links->mtus |= mtu;
+	/* a value that cannot be says nothing of the link: plan_tell_reserved() */
+	if (vls != 0 && (links->vls == 0 || vls < links->vls))
+		links->vls = vls;
+	if (links->ports++ == 0 || cap < links->cap)
+		links->cap = cap;
+	links->mtu = mtu > links->mtu ? mtu : links->mtu;
+	links->mtus |= mtu;
 }
 
 void plan_survey(const struct fabric *fabric, struct plan_links *links)
@@ -152,7 +152,7 @@ static void check_port_vls(void *arg, uint32_t port, bool special)
 	const struct fabric_port *p = &check->blame.fabric->ports[port];
 	struct finding *f;
 
-	if (special || port_vls(p) >= check->needed)
+	if (special || port_vls(p) == 0 || port_vls(p) >= check->needed)
 		return;
 	f = blame_port(&check->blame, port);
 	finding_set(&f->what, "OperationalVLs");
@@ -194,6 +194,41 @@ bool plan_check_expected_vls(const struct policy *policy, const struct fabric *f
 	return check.blame.count == 0;
 }
 
+/* --- links of which it is not known what they carry --- */
+
+struct reserved_check {
+	struct blame blame;
+	bool mtu_only;
+};
+
+static void check_port_reserved(void *arg, uint32_t port, bool special)
+{
+	struct reserved_check *check = arg;
+	struct finding *f;
+	unsigned code;
+
+	(void)special; /* theirs are reported with what they get, which is not known either */
+	for (enum fabric_link_field field = FABRIC_VL_CAP; field < FABRIC_LINK_FIELDS; field++) {
+		if (check->mtu_only && field != FABRIC_NEIGHBOR_MTU)
+			continue;
+		if (!fabric_port_reserved(&check->blame.fabric->ports[port], field, &code))
+			continue;
+		f = blame_port(&check->blame, port);
+		finding_set(&f->what, "%s", fabric_link_field_name(field));
+		finding_set(&f->wanted, "1 to 5");
+		finding_set(&f->got, "%u", code);
+		if (field == FABRIC_NEIGHBOR_MTU)
+			finding_set(&f->detail, "shares are for the MTUs of the other links");
+	}
+}
+
+void plan_tell_reserved(const struct fabric *fabric, bool mtu_only, struct finding_list *findings)
+{
+	struct reserved_check check = {.blame = {findings, fabric, FINDING_PORT_INFO_RESERVED, 0}, .mtu_only = mtu_only};
+
+	each_port(fabric, check_port_reserved, &check);
+}
+
 /* --- links that a reload takes down --- */
 
 struct bounce {
@@ -207,18 +242,18 @@ static void count_bounce(void *arg, uint32_t port, bool special)
 {
 	struct bounce *b = arg;
 	const struct fabric_port *p = &b->fabric->ports[port], *peer;
-	unsigned code, other;
+	unsigned code = 0, other;
 
 	(void)special; /* they go down like any other */
 	if (p->peer == FABRIC_NONE || fabric_port_node(b->fabric, port)->type == FABRIC_SWITCH)
 		return;
 	peer = &b->fabric->ports[p->peer];
+	if (!peer->known || fabric_port_reserved(p, FABRIC_OPER_VLS, &code) ||
+	    fabric_port_reserved(p, FABRIC_VL_CAP, &code) || fabric_port_reserved(peer, FABRIC_VL_CAP, &code))
+		return; /* told of: what OpenSM makes of it is not known */
 	code = fabric_port_vl_cap(p);
-	if (!peer->known || fabric_port_oper_vls(p) == 0)
-		return;
 	other = fabric_port_vl_cap(peer);
 	code = other < code ? other : code;
-	code = code == 0 ? 1 : code;
 	code = code > b->max ? b->max : code;
 	if (code != fabric_port_oper_vls(p) && b->count++ == 0)
 		b->first = port;

@@ -144,6 +144,12 @@ static struct entry *grouped(const struct finding_list *findings)
 	return entries;
 }
 
+/* In text, the only form that has groups and counts. */
+static bool is_told(const struct finding *f, bool all)
+{
+	return all || !f->told_by_another;
+}
+
 static void put_groups(struct report *r, const struct finding_list *findings, bool all)
 {
 	struct entry *entries = grouped(findings);
@@ -154,8 +160,14 @@ static void put_groups(struct report *r, const struct finding_list *findings, bo
 		report_fail(r, -ENOMEM);
 		goto out;
 	}
-	for (size_t i = 0; i < count; i++)
-		members[i] = entries[i].finding;
+	for (size_t i = 0, at = 0; i < findings->count; i++) {
+		if (!is_told(entries[i].finding, all)) {
+			count--;
+			continue;
+		}
+		entries[at] = entries[i];
+		members[at++] = entries[i].finding;
+	}
 	for (size_t start = 0; start < count; start = end) {
 		struct report_group group = {.members = &members[start], .all = all};
 
@@ -183,7 +195,7 @@ void report_findings(struct report *r, const struct finding_list *findings, bool
 	for (size_t i = 0; i < findings->count; i++) {
 		put_row(r, &findings->items[i]);
 		for (struct report *to = r; to; to = to->also)
-			to->counts[findings->items[i].severity]++;
+			to->counts[findings->items[i].severity] += !to->writer->group || is_told(&findings->items[i], all);
 	}
 	report_table_end(r);
 	for (struct report *to = r; to; to = to->also)

@@ -251,6 +251,12 @@ static void redact_all(struct redacting *r)
 		if (sm->outcome == MAD_ANSWERED)
 			sm->value = redact_data(r, sm->value, sm->mgmt_class, sm->attribute);
 	}
+	for (uint32_t i = 0; i < s->run_count && !r->lost; i++) {
+		struct snapshot_run *run = &s->runs[i];
+
+		if (run->outcome == MAD_ANSWERED && run->attribute == MAD_SM_INFO)
+			run->value = redact_data(r, run->value, run->mgmt_class, run->attribute);
+	}
 	s->meta->label = 0;
 	s->meta->redacted = 1;
 }

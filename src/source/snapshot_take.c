@@ -180,6 +180,23 @@ static bool adaptive_query(const struct taking *t, uint32_t port, unsigned step,
 	return true;
 }
 
+/* SMInfo of each port that says that a subnet manager is there, and of that which the ports name. */
+static unsigned sm_info_steps(const struct taking *t, uint32_t port)
+{
+	if (!t->known[port] || fabric_port_agent(t->fabric, port) != port)
+		return 0;
+	return field(t->info[port], IB_PORT_CAPMASK_F) & FABRIC_CAP_IS_SM ||
+	       (t->fabric->sm_lid != 0 && field(t->info[port], IB_PORT_LID_F) == t->fabric->sm_lid);
+}
+
+static bool sm_info_query(const struct taking *t, uint32_t port, unsigned step, uint32_t *modifier)
+{
+	(void)t;
+	(void)port;
+	*modifier = step;
+	return true;
+}
+
 /*
  * What is asked, pass by pass; within a pass port by port, in this order, so that a device which falls silent
  * leaves unanswered what it would leave to verify.
@@ -191,6 +208,7 @@ static const struct wanted {
 	bool (*query)(const struct taking *t, uint32_t port, unsigned step, uint32_t *modifier);
 } wanted[] = {
 	{0, MAD_PORT_INFO, port_info_steps, port_info_query},
+	{1, MAD_SM_INFO, sm_info_steps, sm_info_query},
 	{1, MAD_VLARB, vlarb_steps, vlarb_query},
 	{1, MAD_SL2VL, sl2vl_steps, sl2vl_query},
 	{2, MAD_PKEY_TABLE, pkey_steps, pkey_query},
@@ -254,6 +272,8 @@ static void answer(void *arg, const struct source_query *query, const struct mad
 			memcpy(t->info[query->port], data, sizeof(data));
 			t->known[query->port] = true;
 		}
+		if (query->attribute == MAD_SM_INFO)
+			memset(data + 8, 0, 12); /* the SM_Key, and ActCount, which goes on by itself */
 		made.value = snapshot_keep_data(t->snapshot, data,
 						snapshot_attribute_size(MAD_CLASS_SMP, query->attribute));
 		t->lost |= made.value == UINT32_MAX;

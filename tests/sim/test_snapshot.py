@@ -37,7 +37,7 @@ def test_a_snapshot_is_the_fabric(up):
     active = {n: len(n.cables) for n in f.net.nodes.values()}
     assert rows["SL2VL"]["answered"] == sum((n.ports + 1) * (k + 1) if n.kind == "switch" else k for n, k in active.items())
     assert rows["LinearForwardingTable"]["answered"] > 0 and rows["P_KeyTable"]["answered"] > 0
-    assert rows["SMInfo"]["answered"] == 1 and rows["PathRecord"]["answered"] == 4
+    assert rows["SMInfo"]["answered"] == 2 and rows["PathRecord"]["answered"] == 4
     assert all(x["status"] == x["timed_out"] == x["not_asked"] == 0 for x in rows.values())
 
     live, stored = same(f, path, "discover", code=0)

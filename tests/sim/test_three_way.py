@@ -18,10 +18,10 @@ def verify(f, what, *codes, args=(), **kwargs):
 
 
 def classes(result):
-    """{(code, class): [(node, port, what), ...]} of all that is worse than a note."""
+    """{(code, class): [(node, port, what), ...]} of all that is worse than a note and has a place."""
     found = {}
     for x in result.json["findings"]:
-        if x["severity"] != "note":
+        if x["severity"] != "note" and x["code"] != "not-applied":
             found.setdefault((x["code"], x["class"]), []).append((x["node"], x["port"], x["what"]))
     return {k: sorted(v, key=str) for k, v in found.items()}
 
