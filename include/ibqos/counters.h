@@ -7,6 +7,7 @@
 #define IBQOS_COUNTERS_H
 
 #include "ibqos/check.h"
+#include "ibqos/policy.h"
 
 /* One a row of the table in src/check/counters.c. Their order is no part of any file. */
 enum counter_id {
@@ -169,6 +170,7 @@ struct counters_options {
 	uint64_t now; /* seconds since 1970 */
 	struct counter_thresholds thresholds;
 	unsigned congestion; /* percent of the time from which on a port that could not send is told; 0: never */
+	const struct policy_counters *policy; /* its rates; NULL: none */
 };
 
 struct counters_result {

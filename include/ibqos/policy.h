@@ -152,6 +152,26 @@ struct policy_link_class {
 	struct policy_mark mark;
 };
 
+/* What audit is to make of counters. */
+#define POLICY_BUSY 80	    /* percent of its rate from which on a port is busy */
+#define POLICY_TOLERANCE 20 /* percent of its share that a class may lack */
+struct policy_counter_rate {
+	unsigned counter; /* enum counter_id: policy_counter_name() */
+	unsigned speed;	  /* enum link_speed; 0: any */
+	uint64_t count;	  /* so many are too many */
+	unsigned seconds; /* in so long */
+	struct policy_mark mark;
+};
+struct policy_counters {
+	bool given;
+	struct policy_counter_rate *rates;
+	size_t rate_count, rate_room;
+	uint32_t suppressed; /* bits 1 << enum counter_id */
+	unsigned congestion; /* percent; 0: not given */
+	unsigned busy, tolerance; /* percent; 0: the defaults above */
+};
+const char *policy_counter_name(unsigned counter); /* NULL: none */
+
 /* Exact tables, in place of those that shares would make. */
 struct policy_tables {
 	bool given;
@@ -178,6 +198,7 @@ struct policy {
 	struct policy_override overrides[QOS_PORT_TYPES]; /* sw0 is never given: it has what swe has */
 	struct policy_link_class *link_classes;
 	size_t link_class_count, link_class_room;
+	struct policy_counters counters;
 	char *opensm_config;	 /* never NULL: from the file or OpenSM's default */
 	char *opensm_qos_policy; /* NULL: what opensm.conf says, else OpenSM's default */
 	char *opensm_log;	 /* NULL: what the running process says */

@@ -108,11 +108,36 @@ static void tell_bers(struct judging *g, uint32_t port, struct finding_list *fin
 
 /* --- rates --- */
 
-static bool too_many(const struct counter_row *row, uint64_t growth, uint64_t seconds)
-{
-	double periods = (double)seconds / row->seconds;
+/* So many in so long; seconds 0: it has no rate. */
+struct rate {
+	uint64_t count;
+	unsigned seconds;
+};
 
-	return growth > 0 && (double)growth >= (double)row->count * (periods > 1 ? periods : 1);
+/* The policy's at the link's speed, else that for all speeds, else our own. */
+static struct rate rate_of(const struct judging *g, uint32_t port, unsigned id)
+{
+	const struct policy_counters *policy = g->options->policy;
+	const struct counter_row *row = counter_row(id);
+	struct rate rate = {0};
+
+	if (row->rule == COUNTER_RATE)
+		rate = (struct rate){row->count, row->seconds};
+	for (unsigned exact = 0; policy && exact < 2; exact++)
+		for (size_t i = 0; i < policy->rate_count; i++) {
+			const struct policy_counter_rate *r = &policy->rates[i];
+
+			if (r->counter == id && (exact ? r->speed == g->ports[port].now.speed && r->speed != 0 : r->speed == 0))
+				rate = (struct rate){r->count, r->seconds};
+		}
+	return rate;
+}
+
+static bool too_many(struct rate rate, uint64_t growth, uint64_t seconds)
+{
+	double periods = (double)seconds / rate.seconds;
+
+	return growth > 0 && (double)growth >= (double)rate.count * (periods > 1 ? periods : 1);
 }
 
 /* Growth since the last look, or where that is more of a rate, since the buckets began. */
@@ -121,17 +146,16 @@ struct growth {
 	bool least;
 };
 
-static struct growth growth_of(const struct judging *g, uint32_t port, unsigned id)
+static struct growth growth_of(const struct judging *g, uint32_t port, unsigned id, struct rate rate)
 {
 	const struct judged *j = &g->ports[port];
 	const struct state_bucket *last = &j->now.last, *before = &j->now.before;
-	const struct counter_row *row = counter_row(id);
 	uint64_t since = before->since ? before->since : last->since;
 	struct growth whole = {last->growth[id] + before->growth[id], g->options->now - since,
 			       (last->least | before->least) & COUNTER_BIT(id)};
 	struct growth now = {j->growth[id], j->seconds, j->least & COUNTER_BIT(id)};
 
-	if (id != COUNTER_DOWNED && now.seconds > 0 && too_many(row, now.count, now.seconds))
+	if (id != COUNTER_DOWNED && now.seconds > 0 && too_many(rate, now.count, now.seconds))
 		return now;
 	return whole;
 }
@@ -140,24 +164,26 @@ static void tell_rate(struct judging *g, uint32_t port, unsigned id, struct find
 {
 	const struct counter_row *row = counter_row(id);
 	uint32_t peer = g->fabric->ports[port].peer;
-	struct growth growth = growth_of(g, port, id);
+	struct rate rate = rate_of(g, port, id);
+	struct growth growth;
 	char text[SPAN_TEXT];
 	struct finding *f;
 
-	if (g->options->thresholds.suppressed & COUNTER_BIT(id))
+	if (rate.seconds == 0 || g->options->thresholds.suppressed & COUNTER_BIT(id))
 		return;
+	growth = growth_of(g, port, id, rate);
 	if (id == COUNTER_DOWNED && g->ports[peer].now.known & COUNTER_BIT(id)) { /* both ends count the same */
-		struct growth there = growth_of(g, peer, id);
+		struct growth there = growth_of(g, peer, id, rate);
 
 		if (port > peer)
 			return;
 		if (there.count > growth.count)
 			growth = there;
 	}
-	if (!too_many(row, growth.count, growth.seconds))
+	if (!too_many(rate, growth.count, growth.seconds))
 		return;
-	f = add(g, port, row->code, id, findings);
-	finding_set(&f->wanted, "fewer than %llu in %s", (unsigned long long)row->count, span(row->seconds, text));
+	f = add(g, port, row->rule == COUNTER_CONTEXT ? FINDING_COUNTER_OVER_THRESHOLD : row->code, id, findings);
+	finding_set(&f->wanted, "fewer than %llu in %s", (unsigned long long)rate.count, span(rate.seconds, text));
 	finding_set(&f->got, "%s%llu in %s", at_least(growth.least), (unsigned long long)growth.count, span(growth.seconds, text));
 	add_details(f, g->ports[port].reading, id);
 }
@@ -244,7 +270,7 @@ void judged_tell(struct judging *g, uint32_t port, struct finding_list *findings
 
 	tell_bers(g, port, findings);
 	for (unsigned id = 0; id < COUNTERS; id++) {
-		if (j->now.known & COUNTER_BIT(id) && counter_row(id)->rule == COUNTER_RATE)
+		if (j->now.known & COUNTER_BIT(id))
 			tell_rate(g, port, id, findings);
 		tell_total(g, port, id, findings);
 		saturated |= j->now.saturated & COUNTER_BIT(id) && counter_row(id)->rule != COUNTER_CONTEXT;

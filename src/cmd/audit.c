@@ -81,7 +81,7 @@ static const struct argp argp = {
 };
 
 /* The policy before the fabric: a fault in it is told without waiting. */
-static bool read_policy(struct cmd_session *s, const char *path, struct policy **policy)
+static bool read_policy(struct cmd_session *s, const char *path, bool counters, struct policy **policy)
 {
 	int error;
 
@@ -94,7 +94,7 @@ static bool read_policy(struct cmd_session *s, const char *path, struct policy *
 	if (!*policy)
 		return false;
 	finding_list_drop(&s->findings, FINDING_NOTE); /* those are for lint */
-	if ((*policy)->link_class_count > 0)
+	if ((*policy)->link_class_count > 0 || counters)
 		return true;
 	session_fail(s, "policy %s has no 'links', so it says nothing of them", path);
 	return false;
@@ -187,7 +187,7 @@ static void audit(struct cmd_session *s, const struct audit_command *c, const st
 		return;
 	}
 	report_links(s, c, &result);
-	cmd_counters_run(s, &c->counters, &counters);
+	cmd_counters_run(s, &c->counters, policy, &counters);
 	cmd_counters_end(s, &c->counters, &counters);
 	/* last: the state has each of them */
 	if (!options.scope && !s->options->all && audit_uniform(s->fabric, &s->findings) < 0)
@@ -212,7 +212,7 @@ enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &c);
 	if (!session_begin(&s, ctx, &c.common))
 		return IBQOS_EXIT_UNKNOWN;
-	if ((!c.policy || read_policy(&s, c.policy, &policy)) && (!c.baseline || read_baseline(&s, c.baseline, &baseline)) &&
+	if ((!c.policy || read_policy(&s, c.policy, c.counters.counters, &policy)) && (!c.baseline || read_baseline(&s, c.baseline, &baseline)) &&
 	    session_discover(&s) && session_scope(&s))
 		audit(&s, &c, policy, baseline);
 	code = session_end(&s);

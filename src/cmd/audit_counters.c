@@ -179,13 +179,19 @@ static void report_totals(struct cmd_session *s, const struct counters *counters
 	report_table_end(s->report);
 }
 
-static void judge(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *c, uint64_t read_at)
+static void judge(struct cmd_session *s, const struct cmd_counters_options *options, const struct policy *policy,
+		  struct cmd_counters *c, uint64_t read_at)
 {
 	struct counters_options how = {.now = read_at, .congestion = options->congestion};
 	struct counters_result result;
 	int error;
 
 	read_thresholds(s, options, &how.thresholds);
+	if (policy) {
+		how.policy = &policy->counters;
+		how.thresholds.suppressed |= policy->counters.suppressed;
+		how.congestion = how.congestion ? how.congestion : policy->counters.congestion;
+	}
 	counters_gaps(&c->counters, s->fabric, &s->findings);
 	error = counters_judge(&c->counters, s->fabric, options->state && c->usable ? &c->state : NULL, &how, &s->findings, &result);
 	if (error != 0)
@@ -221,7 +227,8 @@ static void read_state(struct cmd_session *s, const struct cmd_counters_options 
 		session_fail(s, "cannot read '%s': %s", options->state, strerror(-error));
 }
 
-void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *c)
+void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *options, const struct policy *policy,
+		      struct cmd_counters *c)
 {
 	uint64_t read_at = now_of(options);
 	int error;
@@ -236,7 +243,7 @@ void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *
 	if (options->state)
 		read_state(s, options, c);
 	if (c->counters.ports)
-		judge(s, options, c, read_at);
+		judge(s, options, policy, c, read_at);
 }
 
 /* --- at the end --- */

@@ -35,7 +35,8 @@ struct cmd_counters {
  * Asks, reads the state and judges, after all that came before in the audit has its findings. Says what went wrong. From then
  * on to the end the state is locked: what others write meanwhile, an acknowledgement above all, would be lost.
  */
-void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters);
+void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *options, const struct policy *policy,
+		      struct cmd_counters *counters);
 /* After all findings are there: since when, acknowledged or not; and writes the state. Frees. */
 void cmd_counters_end(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters);
 

@@ -191,6 +191,12 @@ static const struct key_row policy_rows[] = {
 	 .wanted = "a list of link classes",
 	 .doc = "What links are to run, by kind, for ``ibqos audit --policy``; the first class that a link matches has "
 		"it. A link in no class is to run what both its ends can. Nothing is programmed."},
+	{.name = "counters",
+	 .type = VALUE_MAPPING,
+	 .keys = &counters_key_table,
+	 .set = set_counters,
+	 .wanted = "keys and values: rates, suppress, congestion, busy, tolerance",
+	 .doc = "What ``ibqos audit --counters --policy`` makes of error counters and of what classes sent. Nothing is programmed."},
 	{.name = "opensm",
 	 .type = VALUE_MAPPING,
 	 .keys = &opensm_key_table,
@@ -316,6 +322,7 @@ void policy_free(struct policy *policy)
 	free(policy->classes);
 	parts_clear(policy);
 	links_clear(policy);
+	counters_part_clear(policy);
 	free(policy->path);
 	free(policy->name);
 	free(policy->opensm_config);

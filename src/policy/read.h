@@ -2,7 +2,7 @@
 /*
  * Reading a policy, inside this folder: text → tree of nodes with places (read_yaml.c) → typed
  * values (read_value.c) by tables of keys (read_keys.c) → policy (read.c: the whole, read_class.c,
- * read_parts.c, read_links.c) → checks (read_check.c, read_check_parts.c, read_check_rules.c,
+ * read_parts.c, read_links.c, read_counters.c) → checks (read_check.c, read_check_parts.c, read_check_rules.c,
  * read_check_doubts.c).
  */
 #ifndef POLICY_READ_H
@@ -126,15 +126,18 @@ int text_set(char **member, const char *text);
 unsigned read_pkey(struct policy_reader *in, const struct key_value *value);
 
 extern const struct key_table class_key_table, group_key_table, partition_key_table, overrides_key_table, tables_key_table,
-	link_key_table;
+	link_key_table, counters_key_table;
+extern const char *const policy_speed_choices[]; /* in the order of the bits of enum link_speed */
 int set_groups(struct policy_reader *in, void *target, const struct key_value *value);
 int set_partitions(struct policy_reader *in, void *target, const struct key_value *value);
 int set_links(struct policy_reader *in, void *target, const struct key_value *value);
+int set_counters(struct policy_reader *in, void *target, const struct key_value *value);
 int set_tables(struct policy_reader *in, void *target, const struct key_value *value);
 int set_overrides(struct policy_reader *in, void *target, const struct key_value *value);
 void class_clear(struct policy_class *class);
 void parts_clear(struct policy *policy);
 void links_clear(struct policy *policy);
+void counters_part_clear(struct policy *policy);
 
 /* A finding at a mark of the policy file. */
 struct finding *read_finding(struct policy_reader *in, enum finding_code code, struct policy_mark mark);

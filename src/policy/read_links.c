@@ -13,7 +13,7 @@
 
 /* --- values that several tables have --- */
 
-static const char *const speed_choices[] = {"SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR", NULL};
+const char *const policy_speed_choices[] = {"SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR", NULL};
 static const char *const width_choices[] = {"1x", "2x", "4x", "8x", "12x", NULL};
 
 /* The choices stand in the order of the bits of enum link_speed and link_width. */
@@ -162,7 +162,7 @@ static const struct key_row exception_rows[] = {
 	 .doc = "Only these ports of that node. Default: all."},
 	{.name = "speed",
 	 .type = VALUE_CHOICE,
-	 .choices = speed_choices,
+	 .choices = policy_speed_choices,
 	 .set = set_exception_speed,
 	 .wanted = "SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR",
 	 .doc = "What it is to run at least meanwhile. Without **speed** and **width** it is not judged at all."},
@@ -261,7 +261,7 @@ static const struct key_row link_rows[] = {
 		"those with at least one such end. Of an item all keys must hold. Default: all links."},
 	{.name = "speed",
 	 .type = VALUE_CHOICE,
-	 .choices = speed_choices,
+	 .choices = policy_speed_choices,
 	 .set = set_link_speed,
 	 .wanted = "SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR",
 	 .doc = "What they are to run at least, by lane: HDR100 is HDR at 2x, NDR200 NDR at 2x. Then it does not count "

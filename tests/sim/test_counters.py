@@ -367,3 +367,61 @@ def test_totals_are_those_of_perfquery(fab, look):
 def test_nothing_is_cleared(look):
     r = look(T0, DATA).ok(0)
     assert r.sent.sets == 0 and r.sent.gets > 0
+
+
+POLICY = """version: 1
+classes:
+  - {name: all, sl: 0, share: 100%, default: true}
+counters:
+"""
+
+
+def write_policy(path, counters):
+    path.write_text(POLICY + "".join(f"  {line}\n" for line in counters), encoding="ascii")
+    return str(path)
+
+
+# One counter's growth in five minutes under rates of the policy, EDR links: (lines, counter, growth, code)
+RATES = [
+    (["rates: [{counter: PortXmitDiscards, count: 1000, seconds: 300}]"], "PortXmitDiscards", 999, None),
+    (["rates: [{counter: PortXmitDiscards, count: 1000, seconds: 300}]"], "PortXmitDiscards", 1000, "port-discards"),
+    (["rates: [{counter: PortXmitDiscards, count: 10, seconds: 300}]"], "PortXmitDiscards", 10, "port-discards"),
+    # the speed's own goes before, whatever the order
+    (["rates:", "  - {counter: PortXmitDiscards, speed: EDR, count: 50, seconds: 300}",
+      "  - {counter: PortXmitDiscards, count: 5000, seconds: 300}"], "PortXmitDiscards", 50, "port-discards"),
+    (["rates:", "  - {counter: PortXmitDiscards, speed: HDR, count: 50, seconds: 300}"], "PortXmitDiscards", 199, None),
+    (["rates:", "  - {counter: PortXmitDiscards, speed: HDR, count: 5000, seconds: 300}"], "PortXmitDiscards", 200, "port-discards"),
+    # what has no rate of ours
+    (["rates: [{counter: PortRcvSwitchRelayErrors, count: 100, seconds: 300}]"], "PortRcvSwitchRelayErrors", 100, "counter-over-threshold"),
+    (["rates: [{counter: SymbolErrorCounter, count: 5, seconds: 300}]"], "SymbolErrorCounter", 5, "link-ber-high"),
+    (["rates: [{counter: SymbolErrorCounter, count: 6, seconds: 300}]"], "SymbolErrorCounter", 5, None),
+    (["rates: [{counter: LinkDownedCounter, count: 1, seconds: 86400}]"], "LinkDownedCounter", 1, "link-flaps"),
+    (["suppress: [PortXmitDiscards, VL15Dropped]"], "PortXmitDiscards", 60000, None),
+    (["suppress: VL15Dropped"], "PortXmitDiscards", 60000, "port-discards"),
+]
+
+
+@pytest.mark.parametrize("lines,counter,growth,code", RATES)
+def test_rates_of_the_policy(look, tmp_path, lines, counter, growth, code):
+    args = ("--policy", write_policy(tmp_path / "policy.yaml", lines))
+    look(T0, DATA, args=args).ok(0)
+    r = look(T0 + 300, DATA, at(HOST, f"attr=PortCounters : set {counter}={growth}"), args=args)
+    assert [c for c, *_ in found(r)] == ([code] if code else []) and r.returncode == (1 if code else 0), r
+
+
+def test_what_is_wrong_with_counters_of_a_policy(ibqos, tmp_path):
+    path = write_policy(tmp_path / "policy.yaml", [
+        "rates:", "  - {counter: PortXmitDiscards, count: 10, seconds: 300}", "  - {counter: PortXmitDiscards, count: 20, seconds: 60}",
+        "  - {counter: PortXmitDrops, count: 20, seconds: 60}", "  - {counter: VL15Dropped, speed: EDR, count: 0, seconds: 60}",
+        "  - {counter: VL15Dropped, count: 1}", "  - {counter: QP1Dropped, count: 1, seconds: 5}",
+        "suppress: QP1Dropped", "busy: 101"])
+    found_ = ibqos("lint", path, "--format", "json").ok(2).json["findings"]
+    assert [(f["code"], f["line"]) for f in found_ if f["severity"] != "note"] == [
+        ("policy-rate-clash", 7), ("policy-range", 8), ("policy-range", 9), ("policy-key-missing", 10), ("policy-range", 13),
+        ("policy-rate-unused", 11)]
+
+
+def test_a_policy_without_links_or_counters_says_nothing(fab, tmp_path):
+    path = tmp_path / "policy.yaml"
+    path.write_text("version: 1\nclasses:\n  - {name: all, sl: 0, share: 100%, default: true}\n", encoding="ascii")
+    assert "has no 'links'" in fab.ibqos("audit", "--policy", str(path)).ok(3).stderr

@@ -240,9 +240,19 @@ static void test_suppress(void **state)
 	assert_int_equal(size, 4);
 }
 
+/* The policy's names of counters are those of the table, in its order. */
+static void test_names_of_the_policy(void **unused)
+{
+	(void)unused;
+	for (unsigned id = 0; id < COUNTERS; id++)
+		assert_string_equal(policy_counter_name(id), counter_row(id)->name);
+	assert_null(policy_counter_name(COUNTERS));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names_of_the_policy),
 		cmocka_unit_test(test_bounds_by_the_sum),	cmocka_unit_test(test_bounds_by_tables),
 		cmocka_unit_test(test_time_that_proves_a_link), cmocka_unit_test(test_ber_verdicts),
 		cmocka_unit_test(test_port_counters),		cmocka_unit_test(test_extended_without_errors),
