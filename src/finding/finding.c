@@ -83,12 +83,25 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-static void set(char **member, const char *format, va_list args)
+/* What a format and its arguments give; printf only where there is something to format, since findings may be many. */
+static char *formatted(const char *format, va_list args)
 {
 	char *text;
 
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	if (strcmp(format, "%s") == 0) {
+		const char *plain = va_arg(args, const char *);
+
+		return strdup(plain ? plain : "(null)");
+	}
+	if (!strchr(format, '%'))
+		return strdup(format);
+	return vasprintf(&text, format, args) < 0 ? NULL : text;
+}
+
+static void set(char **member, const char *format, va_list args)
+{
+	char *text = formatted(format, args);
+
 	if (text && !is_printable(text)) {
 		char *made = text_utf8(text, strlen(text));
 
@@ -110,7 +123,8 @@ void finding_set(char **member, const char *format, ...)
 
 void finding_append(char **member, const char *format, ...)
 {
-	char *more = NULL;
+	char *more = NULL, *both;
+	size_t before, after;
 	va_list args;
 
 	va_start(args, format);
@@ -122,7 +136,13 @@ void finding_append(char **member, const char *format, ...)
 		*member = more;
 		return;
 	}
-	finding_set(member, "%s; %s", *member, more);
+	before = strlen(*member);
+	after = strlen(more) + 1;
+	both = realloc(*member, before + strlen("; ") + after);
+	if (both) {
+		memcpy(mempcpy(both + before, "; ", strlen("; ")), more, after);
+		*member = both;
+	}
 	free(more);
 }
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The floor that discovery is measured against: the Gets that a walk of a fabric needs, known beforehand, through
- * libibumad alone as fast as a window of MADs allows. No engine, no rate ceiling, no repeats, nothing learnt from an
+ * The floor that discovery and audit are measured against: the Gets that they need, known beforehand, through libibumad
+ * alone as fast as a window of MADs allows. No engine, no rate ceiling, no repeats, nothing learnt from an
  * answer: never for a fabric that works.
  *
  *	floor_walk --queries FILE [--window W]
  *
- * Reads lines "attribute modifier hops port port ..." (the ports of a directed route) and prints one JSON object.
- * Exits 1 if a MAD was lost.
+ * Reads lines "dr attribute modifier hops port port ..." (the ports of a directed route) and "pma attribute port LID"
+ * (performance management) and prints one JSON object. Exits 1 if a MAD was lost.
  */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +23,17 @@
 
 #define TIMEOUT_MS 2000
 #define HOPS_MAX 63
+#define LID_END 0xc000
 
 struct query {
-	uint16_t attribute;
+	uint16_t attribute, lid; /* lid 0: by directed route, of subnet management */
 	uint8_t hops, port[HOPS_MAX + 1];
 	uint32_t modifier;
 };
 
 struct floor {
 	const char *file;
-	int fd, agent;
+	int fd, agent, perf_agent;
 	unsigned window;
 	struct query *queries;
 	size_t count, room;
@@ -42,11 +44,16 @@ struct floor {
 static int read_query(FILE *from, struct query *query)
 {
 	unsigned attribute, modifier, hops, port;
-	int fields = fscanf(from, "%i %i %u", (int *)&attribute, (int *)&modifier, &hops);
+	char class[4];
+	int fields = fscanf(from, "%3s %u %u %u", class, &attribute, &modifier, &hops);
 
 	if (fields == EOF)
 		return 0;
-	if (fields != 3 || hops > HOPS_MAX)
+	if (fields == 4 && strcmp(class, "pma") == 0 && hops > 0 && hops < LID_END && modifier < 256) {
+		*query = (struct query){.attribute = (uint16_t)attribute, .modifier = modifier, .lid = (uint16_t)hops};
+		return 1;
+	}
+	if (fields != 4 || strcmp(class, "dr") != 0 || hops > HOPS_MAX)
 		return -EINVAL;
 	*query = (struct query){.attribute = (uint16_t)attribute, .modifier = modifier, .hops = (uint8_t)hops};
 	for (unsigned i = 1; i <= hops; i++) {
@@ -89,6 +96,25 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static int send_perf(struct floor *f, void *umad, const struct query *q, uint64_t tid)
+{
+	ib_portid_t port = {.lid = q->lid, .qp = 1, .qkey = IB_DEFAULT_QP1_QKEY};
+	ib_rpc_t rpc = {
+		.mgtclass = IB_PERFORMANCE_CLASS,
+		.method = IB_MAD_METHOD_GET,
+		.attr = {.id = q->attribute},
+		.trid = tid,
+		.dataoffs = IB_PC_DATA_OFFS,
+		.datasz = IB_PC_DATA_SZ,
+	};
+	uint8_t data[IB_PC_DATA_SZ] = {0, (uint8_t)q->modifier}; /* PortSelect */
+
+	memset(umad, 0, umad_size() + IB_MAD_SIZE);
+	if (mad_build_pkt(umad, &rpc, &port, NULL, data) < 0)
+		return -EINVAL;
+	return umad_send(f->fd, f->perf_agent, umad, IB_MAD_SIZE, TIMEOUT_MS, 0);
+}
+
 static int send_one(struct floor *f, void *umad, uint64_t n)
 {
 	const struct query *q = &f->queries[n];
@@ -102,11 +128,20 @@ static int send_one(struct floor *f, void *umad, uint64_t n)
 		.datasz = IB_SMP_DATA_SIZE,
 	};
 
+	if (q->lid)
+		return send_perf(f, umad, q, n + 1);
 	memcpy(port.drpath.p, q->port, sizeof(port.drpath.p));
 	memset(umad, 0, umad_size() + IB_MAD_SIZE);
 	if (mad_build_pkt(umad, &rpc, &port, NULL, NULL) < 0)
 		return -EINVAL;
 	return umad_send(f->fd, f->agent, umad, IB_MAD_SIZE, TIMEOUT_MS, 0);
+}
+
+static unsigned status_of(void *mad)
+{
+	bool directed = mad_get_field(mad, 0, IB_MAD_MGMTCLASS_F) == IB_SMI_DIRECT_CLASS;
+
+	return mad_get_field(mad, 0, directed ? IB_DRSMP_STATUS_F : IB_MAD_STATUS_F);
 }
 
 /* 1: a MAD came back, answered or given up by the kernel; 0: nothing came in time; -errno. */
@@ -124,7 +159,7 @@ static int receive_one(struct floor *f, void *umad)
 		return ret;
 	if (umad_status(umad))
 		f->lost++;
-	else if (mad_get_field(umad_get_mad(umad), 0, IB_DRSMP_STATUS_F))
+	else if (status_of(umad_get_mad(umad)))
 		f->statuses++;
 	else
 		f->answered++;
@@ -166,7 +201,11 @@ static int run(struct floor *f)
 	if (f->fd < 0)
 		return f->fd;
 	f->agent = umad_register(f->fd, IB_SMI_DIRECT_CLASS, 1, 0, NULL);
-	ret = f->agent < 0 ? f->agent : measure(f);
+	f->perf_agent = umad_register(f->fd, IB_PERFORMANCE_CLASS, 1, 0, NULL);
+	if (f->agent < 0)
+		ret = f->agent;
+	else
+		ret = f->perf_agent < 0 ? f->perf_agent : measure(f);
 	umad_close_port(f->fd);
 	return ret;
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""One run of a program, measured: seconds, peak memory, what it printed; and pairs of runs in turn."""
+"""One run of a program, measured: seconds, peak memory, what it printed; and runs of several programs in turn."""
+import copy
 import os
 import statistics
 import tempfile
@@ -7,12 +8,24 @@ import time
 
 from kit import run
 
+SLOW_S, FEW = 40, 3  # a turn that takes longer is taken less often: this often
+WARM_S = 15  # and one this long needs none before it to warm up
+
 
 class Measured:
+    """figure: what is compared, its seconds where nothing else is said."""
+
     def __init__(self, argv, returncode, stdout, stderr, seconds, kib, usage):
         self.argv, self.returncode, self.stdout, self.stderr, self.seconds = argv, returncode, stdout, stderr, seconds
         self.mib = kib / 1024
         self.cpu = usage.ru_utime + usage.ru_stime
+        self.figure = seconds
+
+    def with_figure(self, figure):
+        """The same run looked at by another figure."""
+        other = copy.copy(self)
+        other.figure = figure
+        return other
 
 
 def program(argv, cwd, env, ok=(0,), timeout=3600):
@@ -34,6 +47,12 @@ def program(argv, cwd, env, ok=(0,), timeout=3600):
     if p.returncode not in ok:
         raise run.KitError(f"{' '.join(argv)}: exit {p.returncode} after {seconds:.1f} s\n{texts[0][-2000:]}\n{texts[1][-2000:]}")
     return Measured(argv, p.returncode, *texts, seconds, kib, usage)
+
+
+def together(*measured):
+    """Programs that take one's place together: their seconds added up, the memory of the larger."""
+    largest = max(measured, key=lambda m: m.mib)
+    return largest.with_figure(sum(m.seconds for m in measured))
 
 
 def _reap(p, end):
@@ -61,23 +80,39 @@ def _high_water(pid):
 
 
 class Row:
-    """Two figures measured in turn: `ours` and `theirs` are lists of pairs (figure, Measured)."""
+    """ours, theirs: what was measured in the same turns. The ratio is of times: less is faster."""
 
-    def __init__(self, what, unit, ours, theirs, other):
-        self.what, self.unit, self.other = what, unit, other
-        self.ours, self.theirs = [f for f, _ in ours], [f for f, _ in theirs]
+    def __init__(self, what, other, ours, theirs, unit="s", sent=None, other_sent=None):
+        self.what, self.other, self.unit, self.sent, self.other_sent = what, other, unit, sent, other_sent
+        self.ours, self.theirs = [m.figure for m in ours], [m.figure for m in theirs]
         self.ratios = sorted(a / b for a, b in zip(self.ours, self.theirs))
-        self.mib = max(m.mib for _, m in ours)
-        self.other_mib = max(m.mib for _, m in theirs)
-        self.sent = self.other_sent = None
+        self.mib = max(m.mib for m in ours)
+        self.other_mib = max(m.mib for m in theirs)
+
+    @property
+    def runs(self):
+        return len(self.ratios)
 
     @property
     def ratio(self):
         return statistics.median(self.ratios)
 
+    @property
+    def medians(self):
+        return statistics.median(self.ours), statistics.median(self.theirs)
 
-def in_turn(what, unit, ours, theirs, other, runs):
-    """Each once to warm up, then both in turn."""
-    ours(), theirs()
-    pairs = [(ours(), theirs()) for _ in range(runs)]
-    return Row(what, unit, [a for a, _ in pairs], [b for _, b in pairs], other)
+
+def in_turn(ways, runs, warm=True):
+    """Calls {name: way} in turn, `runs` times, and gives {name: [Measured]}. The first turn only warms up, unless it
+    took long or need not; where a turn takes very long there are fewer."""
+    begin = time.monotonic()
+    found = {name: [way()] for name, way in ways.items()}
+    took = time.monotonic() - begin
+    if took > SLOW_S:
+        runs = min(runs, FEW)
+    if warm and took < WARM_S:
+        found = {name: [] for name in ways}
+    while len(next(iter(found.values()))) < runs:
+        for name, way in ways.items():
+            found[name].append(way())
+    return found

@@ -40,12 +40,14 @@ class OpenSM:
     /etc/opensm (in a mount namespace of its own) and config tells whether an opensm.conf is in it.
     log: "file" (-f and a path), "stdout" (-f stdout), None (no -f: the config's log_file).
     policy, partitions: text of those files as they stand when it starts; without it there is none.
+    overlay=False: without it, so that nothing is logged or recorded of what it sets.
     mounts: {path: folder that covers it, for this OpenSM alone}. program: another file than Debian's, named opensm
     (versioned())."""
 
     def __init__(self, fabric, options=None, rules=(), host=None, args=(), config=True, etc=False, log="file",
-                 policy=None, partitions=None, mounts=None, program="opensm", **more):
+                 policy=None, partitions=None, mounts=None, program="opensm", overlay=True, **more):
         self.fabric, self.host, self.args, self._log, self.program = fabric, host, list(args), log, program
+        self._overlay = overlay
         self.dir = os.path.join(fabric.dir, f"opensm-{next(_number)}")
         os.mkdir(self.dir)
         self.etc = self.path("etc") if etc else None
@@ -74,7 +76,8 @@ class OpenSM:
     # --- the process ---
 
     def _start(self):
-        env = self.fabric.env(host=self.host, role="sm", rules=self.rules_file, log=self.sent_file)
+        env = self.fabric.env(host=self.host, role="sm", rules=self.rules_file, log=self.sent_file,
+                              overlay=self._overlay)
         env["OSM_TMP_DIR"] = env["OSM_CACHE_DIR"] = self.dir
         argv = [self.program, *([] if self.etc else ["-F", self.config]),
                 *{"file": ["-f", self.log_file], "stdout": ["-f", "stdout"], None: []}[self._log], *self.args]
