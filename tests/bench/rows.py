@@ -31,7 +31,7 @@ class Bench:
         adapters = sum(n["type"] == "adapter" for n in self.found["nodes"])
         self.name = f"{adapters:,} hosts, {len(self.found['nodes']) - adapters:,} switches"
 
-    def call(self, *argv, ok=(0,), keep=20000, rules=None):
+    def call(self, *argv, ok=(0,), keep=400000, rules=None):
         rules = rules or self.rules
         m = measure.program(argv, cwd=self.f.dir, env=self.f.env(overlay=bool(rules), rules=rules), ok=ok)
         if keep is not None:
