@@ -150,7 +150,7 @@ static const char *process_before(const char *begin, const char *end, const char
 		return NULL;
 	end = --at;
 	/* a launcher's own prefix ends in a blank, or in what no name of a host has: "[1,0]<stdout>:host" */
-	while (at > begin && (unsigned char)at[-1] > ' ' && !strchr(":]>|", at[-1]))
+	while (at > begin && (unsigned char)at[-1] > ' ' && at[-1] != ':' && at[-1] != ']' && at[-1] != '>' && at[-1] != '|')
 		at--;
 	return at < end ? at : NULL;
 }
@@ -287,21 +287,48 @@ static void message(struct job_log *log, struct log_message *m, const char *mark
 	log_message(log, m);
 }
 
-/* The same prefix as that of the line before, which most lines have: nothing to read. */
-static bool same_prefix(const struct job_log *log, const char *line, const char *mark)
+static uint64_t eight(const char *at)
 {
-	return log->last < log->process_count && log->prefix_size == (size_t)(mark - line) && mark[5] == 'I' &&
-	       memcmp(line, log->prefix, log->prefix_size) == 0;
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* Whether bytes are the same, MARK_SIZE at least: eight at a time, the last eight perhaps twice. */
+static inline bool same_bytes(const char *a, const char *b, size_t size)
+{
+	for (size_t at = 0; at + 8 < size; at += 8) {
+		if (eight(a + at) != eight(b + at))
+			return false;
+	}
+	return eight(a + size - 8) == eight(b + size - 8);
+}
+
+/* Where a beginning is kept, if it is; its hash is of what differs between processes, which stands before the mark. */
+static struct log_prefix *slot_of(struct job_log *log, const char *line, size_t size)
+{
+	uint64_t hash = size;
+
+	if (size >= MARK_SIZE + 8)
+		hash ^= eight(line + size - MARK_SIZE - 8) * 0x9e3779b97f4a7c15u;
+	if (size >= MARK_SIZE + 16)
+		hash ^= eight(line + size - MARK_SIZE - 16) * 0xc2b2ae3d27d4eb4fu;
+	return &log->prefixes[(hash >> 32 ^ hash) % LOG_PREFIXES];
 }
 
 /* `broke`: the message begins inside another process's line. */
 static void one_message(struct job_log *log, const char *line, const char *mark, const char *end, bool broke)
 {
+	size_t size = (size_t)(mark - line) + MARK_SIZE;
+	struct log_prefix *slot = !broke && mark[5] == 'I' && size <= LOG_PREFIX ? slot_of(log, line, size) : NULL;
 	struct log_message m = {0};
 	struct prefix p;
 
-	if (!broke && same_prefix(log, line, mark)) {
-		m.process = &log->processes[log->last];
+	if (slot && slot->size == size && same_bytes(line, slot->text, size)) {
+		log->recent = slot;
+		log->last = slot->process;
+		m.process = &log->processes[slot->process];
 		message(log, &m, mark, end);
 		return;
 	}
@@ -312,10 +339,11 @@ static void one_message(struct job_log *log, const char *line, const char *mark,
 		return;
 	m.source = p.source;
 	m.source_size = p.source_size;
-	log->prefix_size = 0;
-	if (!broke && mark[5] == 'I' && (size_t)(mark - line) <= sizeof(log->prefix)) {
-		log->prefix_size = (size_t)(mark - line);
-		memcpy(log->prefix, line, log->prefix_size);
+	log->recent = slot;
+	if (slot) {
+		slot->process = (size_t)(m.process - log->processes);
+		slot->size = size;
+		memcpy(slot->text, line, size);
 	}
 	message(log, &m, mark, end);
 }
@@ -343,27 +371,99 @@ static void one_line(struct job_log *log, const char *line, const char *mark, co
 	}
 }
 
+typedef uint8_t sixteen __attribute__((vector_size(16)));
+typedef uint64_t halves __attribute__((vector_size(16)));
+
+/* Which of eight bytes in memory is the first that is not 0. */
+static inline unsigned first_byte(uint64_t bytes)
+{
+	return (unsigned)(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_ctzll(bytes) : __builtin_clzll(bytes)) / 8;
+}
+
+/* The first newline or 'N' in at..end; NULL: none. Both at once, and inline: rests of lines are as short as a call is long. */
+static inline const char *newline_or_mark(const char *at, const char *end)
+{
+	for (; end - at >= 16; at += 16) {
+		sixteen bytes;
+		halves found;
+
+		memcpy(&bytes, at, sizeof(bytes));
+		found = (halves)(bytes == '\n') | (halves)(bytes == 'N');
+		if ((found[0] | found[1]) != 0)
+			return at + (found[0] ? first_byte(found[0]) : 8 + first_byte(found[1]));
+	}
+	while (at < end && *at != '\n' && *at != 'N')
+		at++;
+	return at < end ? at : NULL;
+}
+
+/* The first newline or "NCCL " in at..end, each with all of a mark behind it that there could be; NULL: none. */
+static inline const char *newline_or_nccl(const char *at, const char *end)
+{
+	for (at = newline_or_mark(at, end); at && *at == 'N'; at = newline_or_mark(at + 1, end)) {
+		if (end - at >= MARK_SIZE && memcmp(at, "NCCL ", 5) == 0)
+			break;
+	}
+	return at;
+}
+
+/*
+ * What most lines are: one message behind a beginning that is known, most often as long as the one before; or no message at all.
+ * All of it in one pass. Returns what is behind its newline; NULL: it is none of these, or does not end in at..end.
+ */
+static inline const char *plain_line(struct job_log *log, const char *at, const char *end)
+{
+	struct log_prefix *slot = log->recent;
+	size_t size = slot ? slot->size : 0;
+	struct log_message m = {0};
+	const char *stop;
+
+	if (size == 0 || (size_t)(end - at) <= size || memcmp(at + size - MARK_SIZE, "NCCL INFO ", MARK_SIZE) != 0) {
+		const char *mark = newline_or_nccl(at, end);
+
+		if (!mark)
+			return NULL;
+		if (*mark == '\n')
+			return mark + 1;
+		size = (size_t)(mark - at) + MARK_SIZE;
+		if (size > LOG_PREFIX || memcmp(mark, "NCCL INFO ", MARK_SIZE) != 0)
+			return NULL;
+	}
+	if (!slot || slot->size != size || !same_bytes(at, slot->text, size))
+		slot = slot_of(log, at, size);
+	if (slot->size != size || !same_bytes(at, slot->text, size))
+		return NULL;
+	stop = newline_or_nccl(at + size, end);
+	if (!stop || *stop != '\n' || stop - at > LOG_LINE)
+		return NULL;
+	log->recent = slot;
+	log->last = slot->process;
+	m.process = &log->processes[slot->process];
+	message(log, &m, at + size - MARK_SIZE, stop);
+	return stop + 1;
+}
+
 /* Whole lines, the last perhaps without its newline. */
 static void lines(struct job_log *log, const char *at, const char *end)
 {
 	while (at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end, *mark;
+		const char *next = plain_line(log, at, end), *newline, *stop, *mark;
 
-		if (stop - at > LOG_LINE) /* no further than where it comes in pieces */
-			stop = at + LOG_LINE;
-		/* most often where it was in the line before */
-		if (log->prefix_size > 0 && (size_t)(stop - at) >= log->prefix_size + MARK_SIZE &&
-		    memcmp(at + log->prefix_size, "NCCL INFO ", MARK_SIZE) == 0 && same_prefix(log, at, at + log->prefix_size))
-			mark = at + log->prefix_size;
-		else
+		if (!next) {
+			newline = memchr(at, '\n', (size_t)(end - at));
+			stop = newline ? newline : end;
+			if (stop - at > LOG_LINE) /* no further than where it comes in pieces */
+				stop = at + LOG_LINE;
 			mark = mark_in(at, stop);
-		if (mark)
-			one_line(log, at, mark, stop);
-		if (!newline)
-			return;
+			if (mark)
+				one_line(log, at, mark, stop);
+			if (!newline)
+				return;
+			next = newline + 1;
+		}
 		log->line++;
 		log->lines++;
-		at = newline + 1;
+		at = next;
 	}
 }
 

@@ -14,6 +14,18 @@ struct log_index {
 	UT_hash_handle hh;
 };
 
+/*
+ * A line's beginning, up to and with "NCCL INFO ", of which the process is known. As many as processes write at once are
+ * kept, so that mixed ranks cost no more than one.
+ */
+#define LOG_PREFIX 120
+#define LOG_PREFIXES 2048 /* a power of two */
+struct log_prefix {
+	size_t process;
+	size_t size; /* 0: empty */
+	char text[LOG_PREFIX];
+};
+
 #define LOG_LINE 65536	       /* bytes of a line that are looked at */
 #define LOG_PROCESSES 262144   /* ranks of the largest jobs, several times */
 #define LOG_HOSTS 65536
@@ -31,8 +43,8 @@ struct job_log {
 	size_t event_count, event_room, file_count, file_room;
 	struct log_index *by_process, *by_host, *by_device, *by_setting, *by_event;
 	size_t last; /* process of the line before */
-	char prefix[128]; /* of the line before, up to "NCCL INFO "; prefix_size 0: none that may be used again */
-	size_t prefix_size;
+	struct log_prefix prefixes[LOG_PREFIXES];
+	struct log_prefix *recent; /* that of the line before; NULL: none */
 	uint64_t bytes, lines, nccl_lines, cr_lines, torn, untracked;
 	unsigned line; /* of the file under way, lines that have ended */
 	char *carry;   /* a line of which the end has not come yet */

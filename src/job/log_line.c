@@ -8,12 +8,9 @@
 
 #include "log.h"
 
-static bool begins(const struct log_message *m, const char *text)
-{
-	size_t length = strlen(text);
-
-	return m->size >= length && memcmp(m->text, text, length) == 0;
-}
+/* A macro, so that a text is compared as a number or two and not by a call. */
+#define begins(m, literal) \
+	((m)->size >= sizeof(literal "") - 1 && memcmp((m)->text, (literal), sizeof(literal "") - 1) == 0)
 
 /* A text in the message. In so short a one memchr() for a letter is faster than memmem(). */
 static const char *find(const struct log_message *m, const char *text)
@@ -213,8 +210,8 @@ static void setting(struct job_log *log, const struct log_message *m)
 	size_t name = word(m->text, end), size, at;
 	struct job_log_setting *grown;
 	char key[512];
+	size_t length;
 	bool added;
-	int length;
 
 	if (!by)
 		by = find(m, " set to ");
@@ -230,9 +227,14 @@ static void setting(struct job_log *log, const struct log_message *m)
 		m->process->cause = JOB_LOG_CAUSE_DISABLED;
 	if (name == 8 && memcmp(m->text, "NCCL_NET", 8) == 0 && size == 6 && strncasecmp(value, "Socket", 6) == 0)
 		m->process->cause = JOB_LOG_CAUSE_NET;
-	length = snprintf(key, sizeof(key), "%.*s=%.*s%s", (int)(name > 100 ? 100 : name), m->text,
-			  (int)(size > 380 ? 380 : size), value, m->cr ? "\r" : "");
-	at = log_find(log, &log->by_setting, key, (size_t)length, log->setting_count, JOB_LOG_SETTINGS, &added);
+	length = name > 100 ? 100 : name;
+	memcpy(key, m->text, length);
+	key[length++] = '=';
+	memcpy(key + length, value, size > 380 ? 380 : size);
+	length += size > 380 ? 380 : size;
+	if (m->cr)
+		key[length++] = '\r';
+	at = log_find(log, &log->by_setting, key, length, log->setting_count, JOB_LOG_SETTINGS, &added);
 	if (at == SIZE_MAX)
 		return;
 	if (added) {
@@ -397,7 +399,9 @@ static void network(struct job_log *log, const struct log_message *m)
 		size--;
 	if (strcmp(p->network, "Socket") == 0) /* the worse one of several communicators stays */
 		return;
-	snprintf(p->network, sizeof(p->network), "%.*s", (int)size, name);
+	size = size < sizeof(p->network) ? size : sizeof(p->network) - 1;
+	memcpy(p->network, name, size);
+	p->network[size] = '\0';
 	p->line = m->line;
 	p->file = log->file_count - 1;
 }
@@ -405,8 +409,11 @@ static void network(struct job_log *log, const struct log_message *m)
 /* "Channel 00/0 : 1[1] -> 0[0] [receive] via NET/IB/0/GDRDMA" */
 static void channel(const struct log_message *m)
 {
-	const char *end = message_end(m), *via = memrchr(m->text, ' ', m->size);
+	const char *end = message_end(m), *via = end;
 
+	while (via > m->text && via[-1] != ' ') /* a short word: a loop of ours ends before a call has begun */
+		via--;
+	via = via > m->text ? via - 1 : NULL;
 	if (via && via - m->text >= 4 && memcmp(via - 4, " via", 4) == 0) {
 		via++; /* the last word, as it is in all releases */
 	} else {
@@ -440,10 +447,13 @@ static void rank(const struct log_message *m)
 
 static void version(const struct log_message *m)
 {
+	size_t size = m->size - strlen("NCCL version ");
 	char text[32];
 	unsigned nccl;
 
-	snprintf(text, sizeof(text), "%.*s", (int)(m->size - strlen("NCCL version ")), m->text + strlen("NCCL version "));
+	size = size < sizeof(text) ? size : sizeof(text) - 1;
+	memcpy(text, m->text + strlen("NCCL version "), size);
+	text[size] = '\0';
 	if (job_nccl_parse(text, &nccl) == 0)
 		m->process->nccl = nccl;
 }
@@ -499,7 +509,7 @@ void log_message(struct job_log *log, const struct log_message *m)
 	case 'n':
 	case 'c':
 	case '[':
-		if (find(m, "Init ") && find(m, " nranks "))
+		if (!begins(m, "[Proxy ") && find(m, "Init ") && find(m, " nranks "))
 			rank(m);
 		break;
 	default:
