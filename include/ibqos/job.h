@@ -183,6 +183,7 @@ struct job_question {
 	const struct job_host *host; /* whose adapters the job will use; NULL: not known */
 	const char *engine;   /* OpenSM's routing_engine; NULL: not known */
 	const char *engine_file;
+	const char *ar_sl_mask; /* as that file of NVIDIA's OpenSM has it; NULL: not known */
 };
 /* What NCCL writes into its queue pairs. */
 struct job_sl {
@@ -196,6 +197,21 @@ bool job_pkey_index(const struct job_env *env, const struct job_question *q, uns
 struct job_sl job_gin_sl(const struct job_env *env, const struct job_question *q); /* of GIN's queue pairs */
 /* All findings about one settled environment. */
 void job_check(const struct job_env *env, const struct job_question *q, struct finding_list *findings);
+/* --- adaptive routing (check_adaptive.c) --- */
+
+/* Whether packets of an SL are routed adaptively, by OpenSM's file alone. */
+enum job_adaptive { JOB_ADAPTIVE_UNKNOWN, JOB_ADAPTIVE_ON, JOB_ADAPTIVE_NOT_FOR_SL };
+enum job_adaptive job_adaptive(const struct job_question *q, struct job_sl sl);
+/* Switches by what they do with the job's SL. */
+struct job_adaptive_switches {
+	unsigned on, not_for_sl, off, unknown; /* not_for_sl: on, but for other SLs */
+	const char *first;  /* the first of not_for_sl */
+	uint16_t mask;	    /* its SLs */
+};
+/* Finding: an SL that is left out. */
+void job_check_adaptive(const struct job_env *env, const struct job_question *q, const struct job_adaptive_switches *switches,
+			struct finding_list *findings);
+
 /* Differences between the environments of one job's hosts. */
 void job_check_hosts(const struct job_env *envs, size_t count, const struct job_question *q,
 		     struct finding_list *findings);

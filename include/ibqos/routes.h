@@ -42,6 +42,12 @@ enum routes_adaptive { ROUTES_ADAPTIVE_UNKNOWN, ROUTES_ADAPTIVE_OFF, ROUTES_ADAP
 /* Asks the switches of `nodes`; NULL: all. Returns as routes_read(). */
 int routes_read_adaptive(struct routes *routes, struct source *source, const uint32_t *nodes, uint32_t count);
 enum routes_adaptive routes_adaptive_of(const struct routes *routes, uint32_t node);
+/*
+ * SLs (1 << SL) that a switch routes adaptively, where that is on: those of its mask if it goes by one, else all. The vendor's
+ * tools have the layout (ibis, packets_layouts.h, adaptive_routing_info): by_sl_en is bit 28 of the first 32, the mask the upper
+ * half of the third.
+ */
+uint16_t routes_adaptive_sls(const struct routes *routes, uint32_t node);
 
 const struct check_coverage *routes_coverage(const struct routes *routes, enum routes_item item);
 

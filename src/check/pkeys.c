@@ -79,24 +79,21 @@ int pkeys_ask(struct source *source, const struct fabric *fabric, unsigned index
 }
 
 /* The partition that most ports have; the first such. 0: none is known. */
-static unsigned usual(const struct port_pkey *keys, size_t count)
+static unsigned usual(const struct port_pkey *keys, size_t count, struct finding_list *findings)
 {
+	size_t *seen = calloc(PKEY_BASE + 1, sizeof(*seen));
 	unsigned best = 0;
-	size_t most = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; seen && i < count; i++)
+		seen[keys[i].key & PKEY_BASE]++;
+	for (size_t i = 0; seen && i < count; i++) { /* in the ports' order */
 		unsigned base = keys[i].key & PKEY_BASE;
-		size_t same = 0;
 
-		if (base == 0 || base == best)
-			continue;
-		for (size_t j = 0; j < count; j++)
-			same += (keys[j].key & PKEY_BASE) == base;
-		if (same > most) {
-			most = same;
+		if (base && (best == 0 || seen[base] > seen[best]))
 			best = base;
-		}
 	}
+	findings->lost |= !seen;
+	free(seen);
 	return best;
 }
 
@@ -113,7 +110,7 @@ static struct finding *tell(struct finding_list *findings, enum finding_code cod
 void pkeys_findings(const struct fabric *fabric, unsigned index, const struct port_pkey *keys, size_t count,
 		    struct finding_list *findings)
 {
-	unsigned most = usual(keys, count);
+	unsigned most = usual(keys, count, findings);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct port_pkey *key = &keys[i];
@@ -138,7 +135,7 @@ void pkeys_findings(const struct fabric *fabric, unsigned index, const struct po
 				finding_set(&f->got, "a limited member of partition 0x%04x", key->key & PKEY_BASE);
 			else
 				finding_set(&f->got, "no P_Key");
-		} else if ((key->key & PKEY_BASE) != most) {
+		} else if (most && (key->key & PKEY_BASE) != most) {
 			f = tell(findings, FINDING_JOB_PKEY_DIFFERS, fabric, key, index);
 			finding_set(&f->wanted, "partition 0x%04x, as most ports of the job have", most);
 			finding_set(&f->got, "partition 0x%04x", key->key & PKEY_BASE);

@@ -20,6 +20,7 @@ struct routes_switch {
 	uint16_t status; /* MAD status of the first that was refused */
 	uint8_t tries;
 	uint8_t adaptive; /* enum routes_adaptive */
+	uint16_t adaptive_sls;
 	bool adaptive_asked;
 	unsigned at; /* the next block to ask for */
 };

@@ -32,6 +32,11 @@ enum routes_adaptive routes_adaptive_of(const struct routes *routes, uint32_t no
 	return routes->switches[node].adaptive;
 }
 
+uint16_t routes_adaptive_sls(const struct routes *routes, uint32_t node)
+{
+	return routes->switches[node].adaptive_sls;
+}
+
 void routes_want(struct routes *routes, uint32_t node, unsigned lid)
 {
 	struct routes_switch *s = &routes->switches[node];
@@ -142,9 +147,12 @@ static void take_adaptive(void *arg, const struct source_query *query, const str
 	struct routes_switch *s = &routes->switches[routes->fabric->ports[query->agent].node];
 
 	routes->coverage[ROUTES_AR_INFO].ended[answer->outcome]++;
-	if (answer->outcome == MAD_ANSWERED)
+	if (answer->outcome == MAD_ANSWERED) {
 		s->adaptive = answer->data[3] & 1 ? ROUTES_ADAPTIVE_ON : ROUTES_ADAPTIVE_OFF;
-	else if (answer->outcome == MAD_STATUS && (answer->status & MAD_STATUS_FIELD) == MAD_STATUS_UNSUPPORTED)
+		s->adaptive_sls = 0xffff;
+		if (answer->data[0] & 0x10)
+			s->adaptive_sls = (uint16_t)(answer->data[8] << 8 | answer->data[9]);
+	} else if (answer->outcome == MAD_STATUS && (answer->status & MAD_STATUS_FIELD) == MAD_STATUS_UNSUPPORTED)
 		s->adaptive = ROUTES_ADAPTIVE_OFF;
 }
 

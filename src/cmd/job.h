@@ -36,9 +36,13 @@ struct job_wish {
 	size_t pkey_count;
 	const struct policy *policy; /* NULL: none */
 	bool by_lft;
+	const struct job_question *question;
+	const struct job_env *envs; /* of its hosts */
+	size_t env_count;
 };
 /*
- * Discovers the fabric, looks at the partition keys of the hosts' ports, and follows the paths between them on each SL;
+ * Discovers the fabric, looks at the partition keys of the hosts' ports, and at which SLs switches route adaptively, and follows
+ * the paths between them on each SL;
  * tables, findings and coverage go to the session.
  */
 void cmd_job_paths(struct cmd_session *s, const struct job_wish *wish);

@@ -144,7 +144,8 @@ static void add_index(unsigned *list, size_t *count, unsigned index)
 static void follow_paths(struct cmd_session *s, const struct check_options *o, const struct job_env *envs, size_t count)
 {
 	const struct job_question *q = &o->question;
-	struct job_wish wish = {.hosts = o->hosts, .policy = q->policy, .by_lft = o->by_lft};
+	struct job_wish wish = {
+		.hosts = o->hosts, .policy = q->policy, .by_lft = o->by_lft, .question = q, .envs = envs, .env_count = count};
 	unsigned *pkeys = calloc(count + 1, sizeof(*pkeys)), index;
 
 	if (!pkeys || q->link != JOB_LINK_INFINIBAND) {
@@ -172,21 +173,21 @@ static void follow_paths(struct cmd_session *s, const struct check_options *o, c
 	free(pkeys);
 }
 
-/* OpenSM's routing engine, where its config file is at hand. */
-static char *engine_of(const struct policy *policy)
+/* How OpenSM routes, where its config file is at hand: two strings that the caller frees. */
+static void routing_of(const struct policy *policy, char **engine, char **ar_sl_mask)
 {
 	struct opensm_conf *conf = NULL;
-	char *text = NULL, *engine = NULL;
+	char *text = NULL;
 	size_t size = 0;
 
 	if (file_read(policy->opensm_config, &text, &size) == 0 && opensm_conf_parse(text, size, &conf) == 0) {
-		const char *value = opensm_conf_get(conf, "routing_engine");
+		const char *value = opensm_conf_get(conf, "routing_engine"), *mask = opensm_conf_get(conf, "ar_sl_mask");
 
-		engine = value ? strdup(value) : NULL;
+		*engine = value ? strdup(value) : NULL;
+		*ar_sl_mask = mask ? strdup(mask) : NULL;
 	}
 	opensm_conf_free(conf);
 	free(text);
-	return engine;
 }
 
 static void settings_of(struct report *r, const struct job_env *env)
@@ -244,7 +245,9 @@ static void report_sls(struct report *r, const struct job_env *envs, size_t coun
 		{.key = "from", .title = "from", .type = REPORT_STRING},
 		{.key = "gin_sl", .title = "of its GIN", .type = REPORT_NUMBER},
 		{.key = "gin_from", .title = "from", .type = REPORT_STRING},
+		{.key = "adaptive_routing", .title = "routed adaptively", .type = REPORT_STRING},
 	};
+	static const char *const adaptive[] = {[JOB_ADAPTIVE_ON] = "yes", [JOB_ADAPTIVE_NOT_FOR_SL] = "not this SL"};
 
 	report_table(r, "sls", "service levels", columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < count; i++) {
@@ -260,6 +263,7 @@ static void report_sls(struct report *r, const struct job_env *envs, size_t coun
 			report_cell_none(r);
 			report_cell_none(r);
 		}
+		report_cell_string(r, adaptive[job_adaptive(q, sl)]); /* unknown to the files alone */
 		report_row_end(r);
 	}
 	report_table_end(r);
@@ -387,7 +391,7 @@ enum ibqos_exit cmd_job_check(struct ibqos_ctx *ctx, int argc, char **argv)
 {
 	struct check_options options = {.question = {.ctx = ctx, .nccl = JOB_NCCL_NEWEST, .app_tc = JOB_NO_TC}};
 	struct policy *policy = NULL;
-	char *engine = NULL;
+	char *engine = NULL, *ar_sl_mask = NULL;
 	enum ibqos_exit code;
 	struct cmd_session s;
 
@@ -402,7 +406,9 @@ enum ibqos_exit cmd_job_check(struct ibqos_ctx *ctx, int argc, char **argv)
 		options.question.class = cmd_job_class(ctx, policy, options.class);
 		if (!options.question.class)
 			goto out;
-		options.question.engine = engine = engine_of(policy);
+		routing_of(policy, &engine, &ar_sl_mask);
+		options.question.engine = engine;
+		options.question.ar_sl_mask = ar_sl_mask;
 		options.question.engine_file = policy->opensm_config;
 	}
 	code = IBQOS_EXIT_UNKNOWN;
@@ -412,6 +418,7 @@ enum ibqos_exit cmd_job_check(struct ibqos_ctx *ctx, int argc, char **argv)
 	}
 out:
 	free(engine);
+	free(ar_sl_mask);
 	free(options.scripts);
 	free(options.env_files);
 	policy_free(policy);

@@ -37,6 +37,55 @@ static bool same_host(const struct end *a, const struct end *b)
 	return a->word == b->word && memcmp(a->node->name, b->node->name, a->word) == 0;
 }
 
+/* "mlx5_0" of "gpu-001 mlx5_0": what stands behind the host's name. */
+static const char *adapter_name(const struct end *e, char name[64])
+{
+	const char *rest = e->node->name + e->word;
+
+	rest += strspn(rest, " /:");
+	snprintf(name, 64, "%.*s", (int)strcspn(rest, " /:"), rest);
+	return name;
+}
+
+/*
+ * Drops ports that NCCL_IB_HCA leaves out, of each host where it takes one: elsewhere nodes are named by other words than the
+ * host's own for its adapters, and nothing is known.
+ */
+static void apply_list(struct ends *ends, const char *list)
+{
+	size_t kept = 0;
+	char name[64];
+
+	for (size_t first = 0, next; first < ends->count; first = next) {
+		size_t taken = 0;
+
+		for (next = first; next < ends->count && same_host(&ends->items[first], &ends->items[next]); next++)
+			taken += job_hca_takes(list, adapter_name(&ends->items[next], name), ends->items[next].number);
+		for (size_t i = first; i < next; i++) {
+			struct end e = ends->items[i];
+
+			if (taken == 0 || job_hca_takes(list, adapter_name(&e, name), e.number))
+				ends->items[kept++] = e;
+		}
+	}
+	ends->count = kept;
+}
+
+/* The list of adapters that all environments have; NULL: they have none, or not the same. */
+static const char *list_of(const struct job_wish *o)
+{
+	const struct job_setting *first = NULL;
+
+	for (size_t i = 0; i < o->env_count; i++) {
+		const struct job_setting *s = job_env_get(&o->envs[i], "NCCL_IB_HCA");
+
+		if (!s || !s->value || (i > 0 && strcmp(s->value, first->value) != 0))
+			return NULL;
+		first = s;
+	}
+	return first ? first->value : NULL;
+}
+
 static int find_ends(const struct fabric *f, const struct scope *scope, struct ends *ends)
 {
 	for (uint32_t i = 0; i < f->port_count; i++) {
@@ -135,7 +184,54 @@ static int ring(struct cmd_session *s, struct routes *routes, const struct ends 
 	return error;
 }
 
-static int follow(struct cmd_session *s, const struct ends *ends, uint16_t sls, uint16_t busy, bool by_lft)
+/* What the switches do with each SL, and what that means for each environment that has it. */
+static void report_adaptive(struct cmd_session *s, const struct routes *routes, const struct job_wish *o)
+{
+	static const struct report_column columns[] = {
+		{.key = "sl", .title = "SL", .type = REPORT_NUMBER},
+		{.key = "on", .title = "switches that route it adaptively", .type = REPORT_NUMBER},
+		{.key = "not_for_sl", .title = "other SLs only", .type = REPORT_NUMBER},
+		{.key = "off", .title = "not at all", .type = REPORT_NUMBER},
+		{.key = "unknown", .title = "not known", .type = REPORT_NUMBER},
+	};
+
+	report_table(s->report, "adaptive_routing", "adaptive routing", columns, sizeof(columns) / sizeof(columns[0]));
+	for (unsigned sl = 0; sl < QOS_SLS; sl++) {
+		struct job_adaptive_switches of = {0};
+
+		if (!(o->sls & (1u << sl)))
+			continue;
+		for (uint32_t i = 0; i < s->fabric->node_count; i++) {
+			enum routes_adaptive state = routes_adaptive_of(routes, i);
+
+			if (s->fabric->nodes[i].type != FABRIC_SWITCH)
+				continue;
+			of.unknown += state == ROUTES_ADAPTIVE_UNKNOWN;
+			of.off += state == ROUTES_ADAPTIVE_OFF;
+			if (state == ROUTES_ADAPTIVE_ON && (routes_adaptive_sls(routes, i) >> sl & 1)) {
+				of.on++;
+			} else if (state == ROUTES_ADAPTIVE_ON && of.not_for_sl++ == 0) {
+				of.first = s->fabric->nodes[i].name;
+				of.mask = routes_adaptive_sls(routes, i);
+			}
+		}
+		report_cell_number(s->report, sl);
+		report_cell_number(s->report, of.on);
+		report_cell_number(s->report, of.not_for_sl);
+		report_cell_number(s->report, of.off);
+		report_cell_number(s->report, of.unknown);
+		report_row_end(s->report);
+		for (size_t i = 0; i < o->env_count; i++) {
+			struct job_sl has = job_sl(&o->envs[i], o->question);
+
+			if (has.known && has.sl == sl)
+				job_check_adaptive(&o->envs[i], o->question, &of, &s->findings);
+		}
+	}
+	report_table_end(s->report);
+}
+
+static int follow(struct cmd_session *s, const struct ends *ends, const struct job_wish *o, uint16_t busy)
 {
 	static const struct report_column columns[] = {
 		{.key = "from", .title = "from", .type = REPORT_STRING},
@@ -151,15 +247,16 @@ static int follow(struct cmd_session *s, const struct ends *ends, uint16_t sls, 
 	report_table(s->report, "paths", "paths, with what they keep while all classes are busy", columns,
 		     sizeof(columns) / sizeof(columns[0]));
 	for (unsigned sl = 0; error == 0 && sl < QOS_SLS; sl++) {
-		if (sls & (1u << sl))
+		if (o->sls & (1u << sl))
 			error = ring(s, routes, ends, sl, busy);
 	}
 	report_table_end(s->report);
 	if (error == 0)
 		error = routes_read_adaptive(routes, s->source, NULL, 0);
 	if (error == 0) {
+		report_adaptive(s, routes, o);
 		cmd_routes_coverage(s, routes);
-		routes_findings(routes, by_lft, &s->findings);
+		routes_findings(routes, o->by_lft, &s->findings);
 	}
 	routes_free(routes);
 	return error;
@@ -223,12 +320,14 @@ void cmd_job_paths(struct cmd_session *s, const struct job_wish *wish)
 	error = scope_make(s->fabric, &name, 1, &s->findings, &scope);
 	if (error == 0)
 		error = find_ends(s->fabric, &scope, &ends);
+	if (error == 0 && list_of(wish))
+		apply_list(&ends, list_of(wish));
 	if (error == 0 && ends.count < 2)
 		session_fail(s, "cannot follow paths: the hosts have fewer than two active ports in this fabric");
 	else if (error == 0)
 		error = look_at_pkeys(s, &ends, wish);
 	if (error == 0 && ends.count >= 2)
-		error = follow(s, &ends, wish->sls, busy, wish->by_lft);
+		error = follow(s, &ends, wish, busy);
 	if (error != 0 && error != -EINTR) /* a signal is told at the end */
 		session_fail(s, "cannot follow the job's paths: %s", strerror(-error));
 	free(ends.items);

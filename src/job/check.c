@@ -71,6 +71,7 @@ void job_check(const struct job_env *env, const struct job_question *q, struct f
 	check_values(&c);
 	check_hca(&c);
 	check_stacks(&c);
+	check_adaptive(&c);
 }
 
 /* What must be the same on all hosts of one job. */

@@ -233,6 +233,26 @@ def test_routing_engine(check, tmp_path):
         assert (("job-engine-owns-sl", "NCCL_IB_SL=1") in found) == wrong, engine
 
 
+def test_adaptive_routing_by_the_file(check, tmp_path):
+    """By OpenSM's file alone: known where an adaptive engine and a mask of SLs stand there, else unknown."""
+    conf = tmp_path / "opensm.conf"
+    text = policy.text(None) + f"opensm:\n  config: {conf}\n"
+    for lines, told, known in (("routing_engine ar_updn\nar_sl_mask 0x0002\n", False, "yes"),
+                               ("routing_engine ar_updn\nar_sl_mask 0x0005\n", True, "not this SL"),
+                               ("routing_engine minhop,ar_ftree\nar_sl_mask 5\n", True, "not this SL"),
+                               ("routing_engine updn\nar_sl_mask 0x0005\n", False, None),
+                               ("routing_engine ar_updn\n", False, None), ("ar_sl_mask 0x0005\n", False, None),
+                               ("routing_engine ar_updn\nar_sl_mask all\n", False, None)):
+        conf.write_text(lines)
+        found = check("NCCL_IB_SL=1", text=text)
+        assert (("job-ar-sl", "NCCL_IB_SL=1") in found) == told, lines
+        assert [s["adaptive_routing"] for s in found.result.json["sls"]] == [known], lines
+        assert not {c for c, _ in check("NCCL_IB_SL=1\nNCCL_IB_ADAPTIVE_ROUTING=0", text=text)} - {"job-ar-off"}
+    conf.write_text("routing_engine ar_updn\nar_sl_mask 0xfffe\n")
+    found = check("", text=text)
+    assert found["job-ar-sl", "SL 0"]["got"] == f"ar_sl_mask 0xfffe in {conf}"
+
+
 def test_hosts_compared(ibqos, tmp_path):
     for name, text in (("a", "NCCL_IB_SL=1\nNCCL_IB_HCA==mlx5_0\n"), ("b", "NCCL_IB_SL=1\nNCCL_IB_HCA==mlx5_0\n"),
                        ("c", "NCCL_IB_SL=2\nNCCL_IB_HCA==mlx5_0\n"), ("d", "NCCL_IB_HCA==mlx5_0\n")):

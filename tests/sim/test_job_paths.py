@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """job check --hosts: one job's paths on its own SL, by real OpenSM's routes and tables; held against trace."""
+import re
+
 from kit import policy, routes
-from tools import netgen
+from tools import netgen, netgen_tree
 
 SMALL = dict(leaves=2, spines=2, hosts_per_leaf=3, uplinks=1, storage=0)
 
@@ -119,3 +121,71 @@ def test_partitions_of_the_ports(up):
     assert {(x["code"], x["got"]) for x in r["findings"]} == {("job-pkey-index", "no P_Key")} and len(r["findings"]) == 4
     r = both(f, "NCCL_IB_SL=1\nNCCL_IB_PKEY=0x7fff\n", f.path("s"), code=2)
     assert {x["got"] for x in r["findings"] if x["node"]} == {"a P_Key table that ends before"}
+
+
+def keys(f, *rules):
+    f.rules(*routes.FIXED, *rules)
+
+
+def codes(r):
+    return {(x["code"], x["severity"]) for x in r["findings"]}
+
+
+def test_pkeys_as_smpquery_reads_them(up):
+    f, _ = up(options={"qos": "TRUE"}, **SMALL)
+    keys(f, "node=gpu-002* attr=PKeyTable : set byte0=0x80 byte1=0x05")
+    lid = {n["name"][:7]: n["lid"] for n in f.ibqos("discover", "--format", "json").ok(0).json["nodes"]}
+    r = check(f, "NCCL_IB_SL=1\n", "--hosts", "gpu-[001-003]", code=2)
+    for port in r["pkeys"]:
+        theirs = int(re.search(r"^ *0: (0x[0-9a-f]{4})", f.tool("smpquery", "pkeys", lid[port["port"][:7]], "1").ok().stdout, re.M)[1], 16)
+        assert (port["partition"], port["member"]) == (f"0x{theirs & 0x7fff:04x}", "full")
+    assert {p["partition"] for p in r["pkeys"]} == {"0x7fff", "0x0005"}
+
+
+def test_list_of_adapters(up):
+    """Ports that NCCL_IB_HCA leaves out are none of the job's."""
+    f, _ = up(net=netgen_tree.rail(units=2, hosts_per_unit=2, rails=2, spines=2), options={"qos": "TRUE"})
+    keys(f, "node=\"gpu-002 mlx5_1\" attr=PKeyTable : set byte0=0x80 byte1=0x05")
+    r = check(f, "NCCL_IB_SL=1\n", "--hosts", "gpu-[001-003]", code=2)
+    assert len(r["pkeys"]) == 6 and codes(r) == {("job-pkey-differs", "critical")}
+    r = check(f, "NCCL_IB_SL=1\nNCCL_IB_HCA==mlx5_0\n", "--hosts", "gpu-[001-003]", code=0)
+    assert [p["port"] for p in r["pkeys"]] == [f"gpu-00{i} mlx5_0[1]" for i in (1, 2, 3)]
+    assert {p["from"] for p in r["paths"]} == {p["port"] for p in r["pkeys"]}
+    # by a name that no node has nothing is left out: nodes may be named otherwise
+    r = check(f, "NCCL_IB_SL=1\nNCCL_IB_HCA==ib0\n", "--hosts", "gpu-[001-003]", code=2)
+    assert len(r["pkeys"]) == 6
+
+
+def test_adaptive_routing(up):
+    """Whether the job's SL is among those that switches route adaptively, by the vendor's word."""
+    f, _ = up(options={"qos": "TRUE"}, **SMALL)
+    args = ("--hosts", "gpu-[001-004]", "--by-lft")
+    vendor, answer = routes.FIXED[1], "attr=0xff20 : answer"
+    by_sl = "byte0=0x18 byte3=1 byte8=0x00 byte9=0x04"  # on for SL 2 alone
+    switches = 4
+
+    def counts(r):
+        return [(x["sl"], x["on"], x["not_for_sl"], x["off"], x["unknown"]) for x in r["adaptive_routing"]]
+
+    f.rules(vendor, f"{answer} set {by_sl}")
+    r = check(f, "NCCL_IB_SL=1\n", *args, code=1)
+    x, = [x for x in r["findings"] if x["severity"] != "note"]
+    assert (x["code"], x["what"], x["line"]) == ("job-ar-sl", "NCCL_IB_SL=1", 1)
+    assert x["got"] == f"SLs 0x0004 on leaf-01; and without it on {switches - 1} switches more"
+    assert counts(r) == [(1, 0, switches, 0, 0)]
+    r = check(f, "NCCL_IB_SL=2\n", *args, code=0)
+    assert counts(r) == [(2, switches, 0, 0, 0)]
+    # who does not want it is told nothing of the SL
+    r = check(f, "NCCL_IB_SL=1\nNCCL_IB_ADAPTIVE_ROUTING=0\n", *args, code=1)
+    assert "job-ar-sl" not in {c for c, _ in codes(r)}
+    # the mask counts only where the switch goes by it
+    f.rules(vendor, f"{answer} set byte0=0x08 byte3=1 byte8=0x00 byte9=0x04")
+    assert counts(check(f, "NCCL_IB_SL=1\n", *args, code=0)) == [(1, switches, 0, 0, 0)]
+    # one switch of four differs
+    f.rules(vendor, f"node=spine-01 {answer} set {by_sl}", f"{answer} set byte3=1")
+    r = check(f, "NCCL_IB_SL=1\n", *args, code=1)
+    assert counts(r) == [(1, switches - 1, 1, 0, 0)] and "spine-01" in [x["got"] for x in r["findings"] if x["code"] == "job-ar-sl"][0]
+    f.rules(*routes.FIXED)
+    assert counts(check(f, "NCCL_IB_SL=1\n", *args, code=0)) == [(1, 0, 0, switches, 0)]
+    f.rules(vendor)
+    assert counts(check(f, "NCCL_IB_SL=1\n", *args, code=0)) == [(1, 0, 0, 0, switches)]
