@@ -172,6 +172,6 @@ clean:
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
-include mk/fuzz.mk mk/coverage.mk
+include mk/fuzz.mk mk/coverage.mk mk/plugin.mk
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
