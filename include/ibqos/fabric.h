@@ -25,6 +25,11 @@ enum fabric_node_type { FABRIC_CA = 1, FABRIC_SWITCH = 2, FABRIC_ROUTER = 3 };
 enum { FABRIC_STATE_DOWN = 1, FABRIC_STATE_INIT = 2, FABRIC_STATE_ARMED = 3, FABRIC_STATE_ACTIVE = 4 };
 enum { FABRIC_PHYS_LINK_UP = 5 };
 
+/* A cable or transceiver, by the module at one end. Strings may be NULL. */
+struct fabric_cable {
+	char *vendor, *part, *serial;
+};
+
 struct fabric_port {
 	uint32_t node; /* index into fabric->nodes */
 	uint32_t peer; /* index of the port at the other end, or FABRIC_NONE */
@@ -36,6 +41,7 @@ struct fabric_port {
 	uint8_t told_width;  /* as another tool's dump says, where PortInfo is not known: enum link_width, */
 	uint16_t told_speed; /* enum link_speed; 0: nothing is said */
 	uint16_t told_lid;
+	struct fabric_cable *cable; /* what its module says of itself, as a dump has it; NULL: not known */
 	uint8_t info[MAD_SMP_DATA]; /* raw PortInfo, but for its M_Key, which reads 0 */
 	uint8_t ext_info[MAD_SMP_DATA];
 };
@@ -160,6 +166,9 @@ uint32_t fabric_node_port(const struct fabric *fabric, uint32_t node, unsigned n
  * may be new and the other from a map.
  */
 bool fabric_node_is_aggregation(const struct fabric_node *node);
+
+/* Notes what a port's module says of itself; strings are copied, and may be NULL. The last one given stays. -ENOMEM. */
+int fabric_port_cable(struct fabric *fabric, uint32_t port, const char *vendor, const char *part, const char *serial);
 
 /* Replaces a port's PortInfo by a fresh one. */
 void fabric_port_refresh(struct fabric *fabric, uint32_t port, const uint8_t *info);

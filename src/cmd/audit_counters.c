@@ -58,8 +58,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_SUCCESS:
 		if (!o->counters && (o->thresholds || o->suppress.suppressed || o->congestion))
 			argp_error(state, "--error-thresholds, --suppress and --congestion are about counters: add --counters");
-		if (o->counters && o->cmd->from)
-			argp_error(state, "--counters asks the fabric itself, --from looks at a file");
 		if (o->state && o->cmd->from)
 			argp_error(state, "--state remembers what the fabric itself is like, --from looks at a file");
 		return 0;

@@ -102,6 +102,16 @@ void session_time(uint64_t seconds, char text[SESSION_TIME])
 		snprintf(text, SESSION_TIME, "%llu s after 1970", (unsigned long long)seconds);
 }
 
+/* A file of another tool may have no PortInfo at all. */
+static uint32_t ports_known(const struct fabric *f)
+{
+	uint32_t known = 0;
+
+	for (uint32_t i = 0; i < f->port_count; i++)
+		known += f->ports[i].known;
+	return known;
+}
+
 bool session_discover(struct cmd_session *s)
 {
 	struct source_options options;
@@ -127,7 +137,7 @@ bool session_discover(struct cmd_session *s)
 	if (s->options->from)
 		from_fields(s);
 	check_gaps(s->fabric, &s->findings);
-	if (s->fabric->sm_lid == 0 && !source_lacks(s->source))
+	if (s->fabric->sm_lid == 0 && (!source_lacks(s->source) || ports_known(s->fabric) > 0))
 		finding_add(&s->findings, FINDING_NO_SM);
 	return true;
 }
@@ -257,7 +267,7 @@ void session_fabric_fields(struct cmd_session *s)
 	report_number(s->report, "switches", "switches", switches);
 	report_number(s->report, "adapters", "adapters and routers", f->node_count - switches);
 	report_number(s->report, "links", "links", f->link_count);
-	if (source_lacks(s->source)) { /* states of ports are among it */
+	if (source_lacks(s->source) && ports_known(f) == 0) { /* states of ports are among it */
 		report_string(s->report, "active_ports", "active ports", NULL);
 	} else {
 		report_number(s->report, "active_ports", "active ports", active);

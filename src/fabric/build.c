@@ -38,6 +38,36 @@ void fabric_forget_guids(struct fabric *fabric)
 	}
 }
 
+static void cable_free(struct fabric_cable *cable)
+{
+	if (!cable)
+		return;
+	free(cable->vendor);
+	free(cable->part);
+	free(cable->serial);
+	free(cable);
+}
+
+static bool copy_text(const char *text, char **copy)
+{
+	*copy = text ? strdup(text) : NULL;
+	return *copy || !text;
+}
+
+int fabric_port_cable(struct fabric *fabric, uint32_t port, const char *vendor, const char *part, const char *serial)
+{
+	struct fabric_cable *cable = calloc(1, sizeof(*cable));
+
+	if (!cable || !copy_text(vendor, &cable->vendor) || !copy_text(part, &cable->part) ||
+	    !copy_text(serial, &cable->serial)) {
+		cable_free(cable);
+		return -ENOMEM;
+	}
+	cable_free(fabric->ports[port].cable);
+	fabric->ports[port].cable = cable;
+	return 0;
+}
+
 void fabric_free(struct fabric *fabric)
 {
 	if (!fabric)
@@ -45,6 +75,8 @@ void fabric_free(struct fabric *fabric)
 	fabric_forget_guids(fabric);
 	for (uint32_t i = 0; i < fabric->node_count; i++)
 		free(fabric->nodes[i].name);
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		cable_free(fabric->ports[i].cable);
 	free(fabric->nodes);
 	free(fabric->ports);
 	free(fabric->links);

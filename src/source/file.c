@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A file as a source: which kind it is, and what another tool wrote, of which only the fabric is known. */
+/* A file as a source: which kind it is, and what another tool wrote: the fabric, and answers as far as it has them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,16 @@
 /* A kind of file that is no snapshot. */
 struct kind {
 	bool (*is)(const char *text, size_t size);
-	int (*read)(const char *label, const char *text, size_t size, struct fabric **fabric,
-		    struct dump_fault *fault);
+	int (*read)(const char *label, const char *text, size_t size, struct dump_result *result,
+		    struct dump_faults *faults);
 	const char *lacks;
 };
 
 static const struct kind kinds[] = {
+	{ibnd_cache_is, ibnd_cache_read,
+	 "SL2VL, VLArb, P_Keys, counters, forwarding, FDR10, and the subnet manager's answers: a cache of infiniband-diags has "
+	 "none"},
+	{db_csv_is, db_csv_read, "SL2VL and forwarding: ibdiagnet writes them to other files"},
 	{netdiscover_is, netdiscover_read,
 	 "PortInfo, tables, counters, forwarding, and the subnet manager's answers: ibnetdiscover does not write them"},
 };
@@ -27,35 +31,133 @@ struct dump {
 	const struct kind *kind;
 	char *path, *map, *text;
 	size_t size;
+	struct dump_result result; /* its fabric is handed on */
 	struct mad_counts counts;
+	bool *known; /* ports of the fabric whose PortInfo is in the file */
+	uint8_t (*info)[MAD_SMP_DATA];
+	uint32_t port_count;
 };
+
+static void say_faults(const struct dump *d, const struct dump_faults *faults)
+{
+	for (size_t i = 0; i < faults->count && i < DUMP_FAULTS; i++) {
+		const struct dump_fault *f = &faults->items[i];
+
+		if (f->binary)
+			ctx_error(d->ctx, "cannot read '%s': at byte %zu: %s", d->path, f->offset, f->text);
+		else if (f->line > 0)
+			ctx_error(d->ctx, "cannot read '%s': %s:%u:%u: %s", d->path, d->path, f->line, f->column, f->text);
+		else
+			ctx_error(d->ctx, "cannot read '%s': %s", d->path, f->text);
+	}
+	if (faults->count > DUMP_FAULTS)
+		ctx_error(d->ctx, "cannot read '%s': and %zu more faults", d->path, faults->count - DUMP_FAULTS);
+}
+
+/* PortInfo is asked for again by those who compare tables: as the file has it. */
+static int keep_port_info(struct dump *d, const struct fabric *fabric)
+{
+	d->port_count = fabric->port_count;
+	d->known = calloc((size_t)fabric->port_count + 1, sizeof(*d->known));
+	d->info = calloc((size_t)fabric->port_count + 1, sizeof(*d->info));
+	if (!d->known || !d->info)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		d->known[i] = fabric->ports[i].known;
+		memcpy(d->info[i], fabric->ports[i].info, MAD_SMP_DATA);
+	}
+	return 0;
+}
+
+static void forget(struct dump *d)
+{
+	dump_result_clear(&d->result);
+	free(d->known);
+	free(d->info);
+	d->known = NULL;
+	d->info = NULL;
+	d->port_count = 0;
+}
 
 static int dump_discover(struct source *source, struct finding_list *findings, struct fabric **fabric)
 {
 	struct dump *d = (struct dump *)source;
-	struct dump_fault fault;
-	int error = d->kind->read(d->ctx->fabric, d->text, d->size, fabric, &fault);
+	struct dump_faults faults;
+	int error;
 
-	if (error == -EBADMSG && fault.line > 0)
-		ctx_error(d->ctx, "cannot read '%s': %s:%u:%u: %s", d->path, d->path, fault.line,
-			  fault.column, fault.text);
+	*fabric = NULL;
+	forget(d);
+	error = d->kind->read(d->ctx->fabric, d->text, d->size, &d->result, &faults);
+	if (error == -EBADMSG)
+		say_faults(d, &faults);
 	else if (error != 0)
-		ctx_error(d->ctx, "cannot read '%s': %s", d->path,
-			  error == -EBADMSG ? fault.text : strerror(-error));
+		ctx_error(d->ctx, "cannot read '%s': %s", d->path, strerror(-error));
 	if (error == 0)
-		error = live_name_nodes(*fabric, d->map, findings);
-	if (error != 0) {
-		fabric_free(*fabric);
-		*fabric = NULL;
+		error = live_name_nodes(d->result.fabric, d->map, findings);
+	if (error == 0)
+		error = keep_port_info(d, d->result.fabric);
+	if (error == 0) {
+		dump_order(&d->result.answers);
+		*fabric = d->result.fabric;
+		d->result.fabric = NULL;
 	}
 	return error;
 }
 
+static bool look_up(const struct dump *d, const struct source_query *query, uint8_t data[MAD_DATA_MAX])
+{
+	if (query->mgmt_class == MAD_CLASS_SMP && query->attribute == MAD_PORT_INFO) {
+		if (query->port >= d->port_count || !d->known[query->port])
+			return false;
+		memset(data, 0, MAD_DATA_MAX);
+		memcpy(data, d->info[query->port], MAD_SMP_DATA);
+		return true;
+	}
+	return dump_find(&d->result.answers, query->port, query->mgmt_class, query->attribute, query->modifier, data);
+}
+
 static int dump_ask(struct source *source, const struct fabric *fabric, const struct source_asker *asker)
 {
-	(void)source;
+	struct dump *d = (struct dump *)source;
+	struct source_query query = {0};
+
 	(void)fabric;
-	live_ask_nothing(asker);
+	for (uint32_t i = 0; i < asker->agent_count; i++) {
+		while (asker->next(asker->arg, i, &query)) {
+			struct mad_answer answer = {.outcome = MAD_NOT_ASKED};
+			uint8_t data[MAD_DATA_MAX];
+
+			if (look_up(d, &query, data))
+				answer = (struct mad_answer){.outcome = MAD_ANSWERED, .data = data};
+			d->counts.queries++;
+			d->counts.ended[answer.outcome]++;
+			asker->answer(asker->arg, &query, &answer);
+			query = (struct source_query){0}; /* producers fill in what is not 0 */
+		}
+	}
+	return 0;
+}
+
+/* Of the subnet manager a dump may have its SMInfo, told of the port that it is on. */
+static int dump_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries, size_t count)
+{
+	struct dump *d = (struct dump *)source;
+	uint32_t port = 0;
+
+	while (port < fabric->port_count &&
+	       !(fabric->ports[port].known && fabric_port_agent(fabric, port) == port &&
+		 fabric_port_lid(&fabric->ports[port]) == fabric->sm_lid))
+		port++;
+	for (size_t i = 0; i < count; i++) {
+		const struct source_query query = {.port = port, .attribute = queries[i].attribute};
+
+		queries[i].outcome = MAD_NOT_ASKED;
+		if (queries[i].mgmt_class == MAD_CLASS_SMP && queries[i].attribute == MAD_SM_INFO &&
+		    look_up(d, &query, queries[i].data))
+			queries[i].outcome = MAD_ANSWERED;
+		d->counts.queries++;
+		d->counts.ended[queries[i].outcome]++;
+	}
 	return 0;
 }
 
@@ -68,6 +170,7 @@ static void dump_close(struct source *source)
 {
 	struct dump *d = (struct dump *)source;
 
+	forget(d);
 	free(d->path);
 	free(d->map);
 	free(d->text);
@@ -77,13 +180,18 @@ static void dump_close(struct source *source)
 static const struct source_ops dump_ops = {
 	.discover = dump_discover,
 	.ask = dump_ask,
+	.ask_sm = dump_ask_sm,
 	.counts = dump_counts,
 	.close = dump_close,
 };
 
 const char *source_lacks(const struct source *source)
 {
-	return source && source->ops == &dump_ops ? ((const struct dump *)source)->kind->lacks : NULL;
+	const struct dump *d = (const struct dump *)source;
+
+	if (!source || source->ops != &dump_ops)
+		return NULL;
+	return d->result.lacks ? d->result.lacks : d->kind->lacks;
 }
 
 /* Takes the text over; not on failure. */

@@ -32,11 +32,12 @@ struct keys {
 
 struct reading {
 	struct fabric *fabric;
-	struct dump_fault *fault;
+	struct dump_faults *faults;
 	const char *line, *at, *end; /* the line, where it is read, its end */
 	unsigned number;
 	struct keys keys;
-	uint32_t node; /* whose ports follow; FABRIC_NONE: none yet */
+	uint32_t node; /* whose ports follow; FABRIC_NONE: none yet, or, if lost, one that cannot be read */
+	bool lost;
 	struct told_link *links;
 	size_t link_count, link_room;
 	uint64_t from_guid;
@@ -45,14 +46,13 @@ struct reading {
 __attribute__((format(printf, 3, 4))) static int bad_at(struct reading *r, const char *at, const char *format,
 							...)
 {
+	char text[128];
 	va_list args;
 
-	r->fault->line = r->number;
-	r->fault->column = (unsigned)(at - r->line) + 1;
 	va_start(args, format);
-	vsnprintf(r->fault->text, sizeof(r->fault->text), format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	return -EBADMSG;
+	return dump_bad(r->faults, r->number, (unsigned)(at - r->line) + 1, "%s", text);
 }
 
 /* --- pieces of a line --- */
@@ -263,6 +263,8 @@ static int read_node(struct reading *r, bool *found)
 	*found = kind < 3;
 	if (!*found)
 		return 0;
+	r->node = FABRIC_NONE;
+	r->lost = true;
 	skip_blanks(r);
 	if (!take_number(r, 10, 254, &ports) || ports == 0)
 		return bad_at(r, r->at, "no number of ports from 1 to 254");
@@ -273,8 +275,11 @@ static int read_node(struct reading *r, bool *found)
 	r->node = add_node(r, kinds[kind].type, (unsigned)ports, guid);
 	if (r->node == FABRIC_NONE)
 		return -ENOMEM;
-	if (r->fabric->node_count == before)
+	if (r->fabric->node_count == before) {
+		r->node = FABRIC_NONE;
 		return bad_at(r, id, "node 0x%016" PRIx64 " a second time", guid);
+	}
+	r->lost = false;
 	node = &r->fabric->nodes[r->node];
 	name = take_name(r);
 	if (name) {
@@ -300,7 +305,7 @@ static int read_port(struct reading *r)
 	uint32_t index;
 
 	if (r->node == FABRIC_NONE)
-		return bad_at(r, start, "a port before any node");
+		return r->lost ? 0 : bad_at(r, start, "a port before any node");
 	take(r, "[");
 	if (!take_number(r, 10, r->fabric->nodes[r->node].ports, &port) || port == 0 || !take(r, "]") ||
 	    !take_labels(r, &guid))
@@ -373,23 +378,15 @@ static int add_link(struct reading *r, const struct told_link *link)
 	struct fabric_port *ports = r->fabric->ports;
 	int error;
 
-	r->number = link->line;
-	r->line = "";
 	node = fabric_index(r->fabric, link->peer_guid);
-	if (node == FABRIC_NONE) {
-		error = bad_at(r, r->line, "node 0x%016" PRIx64 " is not in the file: it may be cut off",
-			       link->peer_guid);
-		r->fault->column = link->column;
-		return error;
-	}
+	if (node == FABRIC_NONE)
+		return dump_bad(r->faults, link->line, link->column,
+				"node 0x%016" PRIx64 " is not in the file: it may be cut off", link->peer_guid);
 	error = fabric_link(r->fabric, link->node, link->port, node, link->peer_port);
-	if (error != 0) {
-		error = bad_at(r, r->line,
-			       error == -EEXIST ? "one of the two ports is cabled to another one"
-						: "the peer has no such port");
-		r->fault->column = link->column;
-		return error;
-	}
+	if (error != 0)
+		return dump_bad(r->faults, link->line, link->column,
+				error == -EEXIST ? "one of the two ports is cabled to another one"
+						 : "the peer has no such port");
 	b = fabric_node_port(r->fabric, node, link->peer_port);
 	if (link->peer_port_guid != 0 && r->fabric->nodes[node].type != FABRIC_SWITCH)
 		ports[b].guid = link->peer_port_guid;
@@ -404,18 +401,27 @@ static void drop_gaps(struct fabric *fabric)
 	fabric->gap_count = 0;
 }
 
-int netdiscover_read(const char *label, const char *text, size_t size, struct fabric **fabric,
-		     struct dump_fault *fault)
+/*
+ * All faults are told, but those that only follow from others: what stands below a node that cannot be read, and links
+ * while lines are bad.
+ */
+static bool goes_on(int error)
 {
-	struct reading r = {.fabric = fabric_new(label), .fault = fault, .node = FABRIC_NONE};
+	return error == 0 || error == -EBADMSG;
+}
+
+int netdiscover_read(const char *label, const char *text, size_t size, struct dump_result *result,
+		     struct dump_faults *faults)
+{
+	struct reading r = {.fabric = fabric_new(label), .faults = faults, .node = FABRIC_NONE};
 	const char *at = text, *end = text + size;
 	int error = r.fabric ? 0 : -ENOMEM;
 
-	*fabric = NULL;
-	*fault = (struct dump_fault){0};
+	*result = (struct dump_result){0};
+	*faults = (struct dump_faults){0};
 	if (size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
 		at += 3;
-	while (at < end && error == 0) {
+	while (at < end && goes_on(error)) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 
 		r.number++;
@@ -426,14 +432,12 @@ int netdiscover_read(const char *label, const char *text, size_t size, struct fa
 			r.end--;
 		error = read_line(&r);
 	}
-	if (error == 0 && r.fabric->node_count == 0) {
-		r.number = 0;
-		r.line = "";
-		error = bad_at(&r, r.line, "no node in it");
-		fault->column = 0;
-	}
-	for (size_t i = 0; i < r.link_count && error == 0; i++)
+	if (goes_on(error) && faults->count == 0 && r.fabric->node_count == 0)
+		dump_bad(faults, 0, 0, "no node in it");
+	for (size_t i = 0, bad = faults->count; i < r.link_count && goes_on(error) && bad == 0; i++)
 		error = add_link(&r, &r.links[i]);
+	if (goes_on(error))
+		error = faults->count > 0 ? -EBADMSG : 0;
 	if (error == 0) {
 		r.fabric->from_node = fabric_index(r.fabric, r.from_guid);
 		error = fabric_finish(r.fabric);
@@ -444,7 +448,7 @@ int netdiscover_read(const char *label, const char *text, size_t size, struct fa
 		return error;
 	}
 	drop_gaps(r.fabric);
-	*fabric = r.fabric;
+	result->fabric = r.fabric;
 	return 0;
 }
 

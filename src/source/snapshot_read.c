@@ -40,7 +40,7 @@ static int read_header(struct reading *r)
 	const uint8_t *d = r->data;
 
 	if (!snapshot_is(d, r->size))
-		return snapshot_bad(r->fault, "neither a snapshot of ibqos nor ibnetdiscover's text");
+		return snapshot_bad(r->fault, "neither a snapshot of ibqos, nor what ibnetdiscover or ibdiagnet wrote");
 	if (r->size < SNAPSHOT_HEADER)
 		return snapshot_bad(r->fault, "the file ends within its header");
 	if (snapshot_get_number(d + SNAPSHOT_HEADER - 4, 4) != snapshot_crc(0, d, SNAPSHOT_HEADER - 4))

@@ -110,28 +110,30 @@ static void same(const struct fabric *a, const struct fabric *b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct fabric *fabric, *again;
-	struct dump_fault fault;
+	struct dump_result result, again;
+	struct dump_faults faults;
 	char *text = malloc(size + 1), *written;
 	int error;
 
 	require(text);
 	memcpy(text, data, size);
 	netdiscover_is(text, size);
-	error = netdiscover_read("", text, size, &fabric, &fault);
-	require(error == 0 || error == -EBADMSG);
+	error = netdiscover_read("", text, size, &result, &faults);
+	require(error == (faults.count > 0 ? -EBADMSG : 0));
 	if (error != 0) {
-		check_place(text, size, &fault);
+		require(!result.fabric);
+		for (size_t i = 0; i < faults.count && i < DUMP_FAULTS; i++)
+			check_place(text, size, &faults.items[i]);
 	} else {
-		check_fabric(fabric);
+		check_fabric(result.fabric);
 		for (int i = 0; i < 2; i++) {
-			written = write_out(fabric, i ? "\r\n" : "\n");
-			require(netdiscover_read("", written, strlen(written), &again, &fault) == 0);
-			same(fabric, again);
-			fabric_free(again);
+			written = write_out(result.fabric, i ? "\r\n" : "\n");
+			require(netdiscover_read("", written, strlen(written), &again, &faults) == 0);
+			same(result.fabric, again.fabric);
+			dump_result_clear(&again);
 			free(written);
 		}
-		fabric_free(fabric);
+		dump_result_clear(&result);
 	}
 	free(text);
 	return 0;
