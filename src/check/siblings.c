@@ -130,9 +130,9 @@ int audit_siblings(const struct fabric *fabric, const struct audit_options *opti
 	if (ret == 0 && (!c.tally || !c.values || !c.told_up || !c.told_side || !c.told_down))
 		ret = -ENOMEM;
 	if (ret == 0 && !options->baseline)
-		ret = compare_switches(&c);
-	if (ret == 0 && !options->baseline)
 		ret = siblings_hosts(&site, findings);
+	if (ret == 0 && !options->baseline)
+		ret = compare_switches(&c);
 	if (ret == 0)
 		ret = siblings_rates(&site, options, findings);
 	free(c.fewer.items);

@@ -26,6 +26,7 @@ struct site {
 	uint32_t *role;	   /* by node, of switches: an equal number for those of one role */
 	uint32_t roles;
 	uint32_t *hosts;   /* by node, of switches: ports with a host */
+	int32_t *astray;   /* by node, of switches: hosts that belong here and are not, less those that do not and are */
 	uint32_t *up, *side, *down; /* by node: cables to switches of a higher level, the same, a lower one */
 	struct bundle *bundles; /* by from, then to */
 	size_t bundle_count;
@@ -58,7 +59,8 @@ bool site_usual(uint32_t *values, size_t count, uint32_t *usual);
 #define SITE_KIND 3
 bool site_kind(const struct site *site, uint32_t port, uint32_t kind[SITE_KIND]);
 
-int siblings_hosts(const struct site *site, struct finding_list *findings);
+/* Before cables are compared: fills in `astray`. */
+int siblings_hosts(struct site *site, struct finding_list *findings);
 int siblings_rates(const struct site *site, const struct audit_options *options, struct finding_list *findings);
 
 #endif

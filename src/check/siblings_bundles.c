@@ -136,7 +136,7 @@ static int compare_bundles(struct comparing *c, const struct pair_key *keys, siz
 	free(values);
 	for (size_t i = 0; known && i < count; i++) {
 		const struct bundle *b = keys[i].bundle;
-		struct odd odd = {b->from, b->to, b->count, usual, false};
+		struct odd odd = {b->from, b->to, b->count, usual, false, false};
 		bool more = b->count > usual;
 
 		if (b->count <= usual && (is_strange(c, b) || leads_to_richer(c, b))) {
@@ -212,6 +212,99 @@ static struct odd *find_odd(struct odds *odds, uint32_t from, uint32_t to)
 	return NULL;
 }
 
+/*
+ * Switches farther from hosts that at least two thirds of a switch's siblings are cabled to, two at least; tally[] by node: how
+ * many are. Returns how many siblings there are.
+ */
+static uint32_t tally_siblings(struct comparing *c, uint32_t node, uint32_t role)
+{
+	const struct site *site = c->site;
+	uint32_t most = count_shared(site, node, role, FABRIC_NONE, c->values), siblings = 0;
+
+	memset(c->tally, 0, site->fabric->node_count * sizeof(*c->tally));
+	for (uint32_t n = 0; n < site->fabric->node_count; n++) {
+		if (!is_near(c->values[n], most))
+			continue;
+		siblings++;
+		for (size_t k = site->first_bundle[n]; k < site->first_bundle[n + 1]; k++)
+			if (site->role[site->bundles[k].to] == role)
+				c->tally[site->bundles[k].to]++;
+	}
+	return siblings;
+}
+
+static bool is_kept(uint32_t tally, uint32_t siblings)
+{
+	return siblings >= 2 && tally >= 2 && tally * 3 >= siblings * 2;
+}
+
+/* Whether siblings of `to`, seen from there, have cables to `node`: two switches that belong together. */
+static bool belongs_to(struct comparing *c, uint32_t to, uint32_t node)
+{
+	uint32_t siblings = tally_siblings(c, to, c->site->role[node]);
+
+	return siblings < 2 || is_kept(c->tally[node], siblings);
+}
+
+/* Cables between a pair, as siblings have them. */
+static uint32_t pair_of_siblings(const struct site *site, uint32_t node, uint32_t to)
+{
+	uint32_t most = 0;
+
+	for (size_t i = site->first_bundle[to]; i < site->first_bundle[to + 1]; i++)
+		if (site->role[site->bundles[i].to] == site->role[node] && site->bundles[i].count > most)
+			most = site->bundles[i].count;
+	return most;
+}
+
+/* Pairs of a switch without any cable, where it has at least as many with. */
+static int find_gone_bundles(struct comparing *c, uint32_t node, uint32_t role)
+{
+	const struct site *site = c->site;
+	uint32_t nodes = site->fabric->node_count, siblings = tally_siblings(c, node, role), have = 0, lack = 0;
+	uint32_t *lacking;
+	int ret = 0;
+
+	for (uint32_t n = 0; n < nodes; n++)
+		if (is_kept(c->tally[n], siblings))
+			*(site_between(site, node, n) > 0 ? &have : &lack) += 1;
+	if (lack == 0 || lack > have)
+		return 0;
+	lacking = calloc(lack, sizeof(*lacking));
+	if (!lacking)
+		return -ENOMEM;
+	for (uint32_t n = 0, i = 0; n < nodes && i < lack; n++)
+		if (is_kept(c->tally[n], siblings) && site_between(site, node, n) == 0)
+			lacking[i++] = n;
+	for (uint32_t i = 0; ret == 0 && i < lack; i++)
+		if (belongs_to(c, lacking[i], node))
+			ret = add_odd(&c->fewer, (struct odd){node, lacking[i], 0, pair_of_siblings(site, node, lacking[i]),
+							      false, true});
+	free(lacking);
+	return ret;
+}
+
+static int find_all_gone_bundles(struct comparing *c)
+{
+	const struct site *site = c->site;
+	int ret = 0;
+
+	for (uint32_t n = 0; ret == 0 && n < site->fabric->node_count; n++) {
+		if (!site_is_switch(site, n) || site->role[n] == FABRIC_NONE)
+			continue;
+		for (uint32_t role = 0; ret == 0 && role < site->roles; role++) {
+			bool above = false;
+
+			for (size_t i = site->first_bundle[n]; !above && i < site->first_bundle[n + 1]; i++)
+				above = site->role[site->bundles[i].to] == role &&
+					site->level[site->bundles[i].to] > site->level[n];
+			if (above)
+				ret = find_gone_bundles(c, n, role);
+		}
+	}
+	return ret;
+}
+
 /* A pair that has a cable too many took it from one that has none left: that one is noted among the fewer. */
 static int find_emptied_bundles(struct comparing *c)
 {
@@ -224,10 +317,10 @@ static int find_emptied_bundles(struct comparing *c)
 		uint32_t lacking = siblings_lacking(c, more.from, site->role[more.to], &want);
 
 		if (lacking != FABRIC_NONE && !find_odd(&c->fewer, more.from, lacking))
-			ret = add_odd(&c->fewer, (struct odd){more.from, lacking, 0, lost, false});
+			ret = add_odd(&c->fewer, (struct odd){more.from, lacking, 0, lost, false, false});
 		lacking = siblings_lacking(c, more.to, site->role[more.from], &want);
 		if (ret == 0 && lacking != FABRIC_NONE && !find_odd(&c->fewer, lacking, more.to))
-			ret = add_odd(&c->fewer, (struct odd){lacking, more.to, 0, lost, false});
+			ret = add_odd(&c->fewer, (struct odd){lacking, more.to, 0, lost, false, false});
 	}
 	return ret;
 }
@@ -350,39 +443,84 @@ static void tell_missing(struct comparing *c, struct odd *odd)
 
 	finding_set(&f->what, "cables between the two");
 	siblings_set_cables(&f->wanted, odd->want);
-	siblings_set_cables(&f->got, odd->have);
+	if (odd->have > 0)
+		siblings_set_cables(&f->got, odd->have);
+	else
+		finding_set(&f->got, "none");
 	explain(c, odd);
 }
 
 #define SMALLER_LEAST 3
 
+/* Hosts that a leaf is meant to have: those that are missing or elsewhere counted, strangers not. */
+static uint32_t hosts_meant(const struct site *site, uint32_t node)
+{
+	int64_t hosts = (int64_t)site->hosts[node] + site->astray[node];
+
+	return hosts > 0 ? (uint32_t)hosts : 0;
+}
+
 /*
- * Leaves with as many cables fewer as hosts fewer, several of them: a number that did not go into all leaves evenly, by
- * design. Of a single one that would be a fault beside a host that is off.
+ * Whether on leaves of a role cables up go by hosts: two thirds have as many of both, and three at least have fewer of both than
+ * the others.
+ */
+static bool goes_by_hosts(const struct site *site, uint32_t role)
+{
+	uint32_t leaves = 0, alike = 0, smaller = 0, most = 0;
+
+	for (uint32_t n = 0; n < site->fabric->node_count; n++)
+		if (site->role[n] == role && site->hosts[n] > 0 && hosts_meant(site, n) > most)
+			most = hosts_meant(site, n);
+	for (uint32_t n = 0; n < site->fabric->node_count; n++) {
+		if (site->role[n] != role || site->hosts[n] == 0)
+			continue;
+		leaves++;
+		alike += site->up[n] == hosts_meant(site, n);
+		smaller += site->up[n] < most && hosts_meant(site, n) < most;
+	}
+	return alike * 3 >= leaves * 2 && smaller >= SMALLER_LEAST;
+}
+
+/* Of a smaller leaf that has fewer cables than hosts all the same: which of the small bundles is the one is not known. */
+static void tell_smaller(struct comparing *c, uint32_t leaf)
+{
+	const struct site *site = c->site;
+	struct finding *f = siblings_tell(c, FINDING_SIBLING_CABLE_MISSING, leaf, FABRIC_NONE);
+
+	finding_set(&f->what, "cables to switches above");
+	siblings_set_cables(&f->wanted, hosts_meant(site, leaf));
+	siblings_set_cables(&f->got, site->up[leaf]);
+	for (size_t i = 0; i < c->fewer.count; i++)
+		if (!c->fewer.items[i].told && c->fewer.items[i].from == leaf)
+			finding_append(&f->detail, "%s has %u of %u", site_label(site, c->fewer.items[i].to),
+				       c->fewer.items[i].have, c->fewer.items[i].want);
+}
+
+/*
+ * A number of hosts that did not go into all leaves evenly, with as many cables up as hosts on each: smaller leaves lack
+ * nothing, by design. Of a single one that would be a fault beside a host that is off.
  */
 static void pass_over_smaller_leaves(struct comparing *c)
 {
 	const struct site *site = c->site;
-	uint32_t nodes = site->fabric->node_count, smaller = 0;
-	uint32_t *lacking = c->values, *most = c->tally; /* by node; by role */
 
-	memset(lacking, 0, nodes * sizeof(*lacking));
-	memset(most, 0, nodes * sizeof(*most));
-	for (uint32_t n = 0; n < nodes; n++)
-		if (site->role[n] != FABRIC_NONE && site->hosts[n] > most[site->role[n]])
-			most[site->role[n]] = site->hosts[n];
-	for (size_t i = 0; i < c->fewer.count; i++)
-		if (!c->fewer.items[i].told)
-			lacking[c->fewer.items[i].from] += c->fewer.items[i].want - c->fewer.items[i].have;
-	for (uint32_t n = 0; n < nodes; n++) {
-		if (lacking[n] > 0 && site->level[n] == 0 && most[site->role[n]] - site->hosts[n] == lacking[n])
-			smaller++;
-		else
-			lacking[n] = 0;
+	for (size_t i = 0; i < c->fewer.count; i++) {
+		uint32_t leaf = c->fewer.items[i].from, lacking = 0;
+
+		if (c->fewer.items[i].told || site->level[leaf] != 0 || !goes_by_hosts(site, site->role[leaf]))
+			continue;
+		for (size_t n = i; n < c->fewer.count; n++)
+			if (!c->fewer.items[n].told && c->fewer.items[n].from == leaf)
+				lacking++;
+		if (site->up[leaf] < hosts_meant(site, leaf)) {
+			if (lacking < 2)
+				continue; /* the only one it is */
+			tell_smaller(c, leaf);
+		}
+		for (size_t n = i; n < c->fewer.count; n++)
+			if (!c->fewer.items[n].told && c->fewer.items[n].from == leaf)
+				explain(c, &c->fewer.items[n]);
 	}
-	for (size_t i = 0; smaller >= SMALLER_LEAST && i < c->fewer.count; i++)
-		if (!c->fewer.items[i].told && lacking[c->fewer.items[i].from] > 0)
-			explain(c, &c->fewer.items[i]);
 }
 
 static void tell_bundles(struct comparing *c)
@@ -398,7 +536,8 @@ static void tell_bundles(struct comparing *c)
 			tell_four(c, &c->fewer.items[i]);
 	pass_over_smaller_leaves(c);
 	for (size_t i = 0; i < c->fewer.count; i++)
-		if (!c->fewer.items[i].told && c->fewer.items[i].have * 2 >= c->fewer.items[i].want)
+		if (!c->fewer.items[i].told &&
+		    (c->fewer.items[i].none || c->fewer.items[i].have * 2 >= c->fewer.items[i].want))
 			tell_missing(c, &c->fewer.items[i]);
 }
 
@@ -406,6 +545,8 @@ int siblings_bundles(struct comparing *c)
 {
 	int ret = find_odd_bundles(c);
 
+	if (ret == 0)
+		ret = find_all_gone_bundles(c);
 	if (ret == 0)
 		ret = find_emptied_bundles(c);
 	if (ret == 0)

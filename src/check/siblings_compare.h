@@ -12,6 +12,7 @@
 struct odd {
 	uint32_t from, to, have, want;
 	bool told;
+	bool none; /* there is no cable left, though siblings have theirs */
 };
 
 struct odds {

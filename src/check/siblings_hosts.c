@@ -9,6 +9,7 @@
 #include "siblings_seats.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,11 +167,29 @@ struct holes {
 	size_t count, room;
 };
 
+/* Between hosts on both sides, numbered in steps: "gpu-031" between gpu-029 and gpu-033. */
+static bool left_between(const struct site *site, const struct names *names, uint32_t below, uint32_t above, char *name,
+			 size_t size)
+{
+	struct host_name a, b;
+	unsigned long middle;
+
+	if (below == FABRIC_NONE || above == FABRIC_NONE || !host_name_read(site->fabric->nodes[below].name, &a) ||
+	    !host_name_read(site->fabric->nodes[above].name, &b) || a.digits == 0 || b.digits == 0 ||
+	    strcmp(a.stem, b.stem) != 0 || a.number == b.number || (a.number + b.number) % 2 != 0)
+		return false;
+	middle = (a.number + b.number) / 2;
+	host_name_beside(&a, (int)((long)middle - (long)a.number), name, size);
+	return !names_have(names, name);
+}
+
 /* The name of the host that is likely missing at an empty port; false: none can be told. */
 static bool guess(const struct site *site, const struct names *names, uint32_t node, unsigned port, char *name, size_t size)
 {
-	return left_out(site, names, seats_next_host(site, node, port, -1), 1, name, size) ||
-	       left_out(site, names, seats_next_host(site, node, port, 1), -1, name, size);
+	uint32_t below = seats_next_host(site, node, port, -1), above = seats_next_host(site, node, port, 1);
+
+	return left_out(site, names, below, 1, name, size) || left_out(site, names, above, -1, name, size) ||
+	       left_between(site, names, below, above, name, size);
 }
 
 /*
@@ -219,8 +238,24 @@ static bool may_lack(const struct site *site, const struct names *names, const s
 	return lacking * 2 > hosts;
 }
 
-static int find_holes(const struct site *site, const struct names *names, uint32_t node, uint32_t *vacant,
-		      struct holes *holes)
+#define FULL_LEAST 8
+
+/* Whether each other leaf, eight at least, has a host at this port and more hosts than this one. */
+static bool only_one(const struct site *site, const struct hole *hole)
+{
+	uint32_t peers = 0;
+
+	for (uint32_t n = 0; n < site->fabric->node_count; n++) {
+		if (n == hole->node || site->role[n] != site->role[hole->node] || site->hosts[n] == 0)
+			continue;
+		if (host_at(site, n, hole->port) == FABRIC_NONE || site->hosts[n] <= site->hosts[hole->node])
+			return false;
+		peers++;
+	}
+	return peers >= FULL_LEAST;
+}
+
+static int find_holes(const struct site *site, const struct names *names, uint32_t node, struct holes *holes)
 {
 	const struct fabric *f = site->fabric;
 
@@ -228,7 +263,6 @@ static int find_holes(const struct site *site, const struct names *names, uint32
 		struct hole *items, hole = {.node = node, .port = p};
 		struct host_name beside;
 		uint32_t below, above;
-		bool named;
 
 		if (f->ports[f->nodes[node].first_port + p].peer != FABRIC_NONE)
 			continue;
@@ -236,19 +270,14 @@ static int find_holes(const struct site *site, const struct names *names, uint32
 		above = seats_next_host(site, node, p, 1);
 		if (below == FABRIC_NONE && above == FABRIC_NONE)
 			continue;
-		named = guess(site, names, node, p, hole.name, sizeof(hole.name));
-		if (!named)
+		if (!guess(site, names, node, p, hole.name, sizeof(hole.name)))
 			hole.name[0] = '\0';
 		if (host_name_read(f->nodes[below != FABRIC_NONE ? below : above].name, &beside))
 			memcpy(hole.beside, beside.host, sizeof(hole.beside));
-		if ((!named && (below == FABRIC_NONE || above == FABRIC_NONE)) || !hosts_elsewhere(site, names, &hole))
+		if (!hole.name[0] && (below == FABRIC_NONE || above == FABRIC_NONE) && !only_one(site, &hole))
 			continue;
-		if (!named && !may_lack(site, names, &hole))
+		if (!hosts_elsewhere(site, names, &hole))
 			continue;
-		if (!named && vacant[node] > 0) {
-			vacant[node]--;
-			continue;
-		}
 		items = array_grow(holes->items, &holes->room, holes->count + 1, sizeof(*items));
 		if (!items)
 			return -ENOMEM;
@@ -277,8 +306,6 @@ static void tell_holes(const struct site *site, struct holes *holes, struct find
 {
 	const struct fabric *f = site->fabric;
 
-	if (holes->count > 0)
-		qsort(holes->items, holes->count, sizeof(*holes->items), by_hole);
 	for (size_t i = 0, next; i < holes->count; i = next) {
 		const struct hole *hole = &holes->items[i];
 		struct finding *told = finding_add(findings, FINDING_SIBLING_HOST_MISSING);
@@ -298,8 +325,79 @@ static void tell_holes(const struct site *site, struct holes *holes, struct find
 	}
 }
 
-/* vacant[node]: how many are elsewhere, as another finding says: so many empty ports without a name are theirs. */
-static int missing_hosts(const struct site *site, uint32_t *vacant, struct finding_list *findings)
+/* Those that have been named are no gap in their kinds any more. */
+static void close_gaps(struct names *names, const struct holes *holes)
+{
+	for (size_t i = 0; i < holes->count; i++) {
+		const struct hole *hole = &holes->items[i];
+		struct host_name name;
+		struct kind key, *kind;
+
+		if (!hole->name[0] || (i > 0 && strcmp(hole->name, holes->items[i - 1].name) == 0) ||
+		    !host_name_read(hole->name, &name))
+			continue;
+		memcpy(key.stem, name.stem, sizeof(key.stem));
+		kind = bsearch(&key, names->kinds, names->kind_count, sizeof(key), by_stem);
+		if (kind)
+			kind->count++;
+	}
+}
+
+/* How many numbers are nobody's, of all kinds; where hosts have no numbers there is no end. */
+static unsigned long count_gaps(const struct names *names)
+{
+	unsigned long gaps = 0;
+
+	for (size_t i = 0; i < names->kind_count; i++) {
+		const struct kind *kind = &names->kinds[i];
+
+		if (kind->count < SIBLINGS_LEAST)
+			return ULONG_MAX;
+		gaps += kind->high - kind->low + 1 - kind->count;
+	}
+	return names->kind_count > 0 ? gaps : ULONG_MAX;
+}
+
+/* Those without a name, of several leaves beside the same host once. They are in order. */
+static unsigned long count_nameless(const struct holes *holes)
+{
+	unsigned long count = 0;
+
+	for (size_t i = 0; i < holes->count && !holes->items[i].name[0]; i++)
+		count += i == 0 || strcmp(holes->items[i].beside, holes->items[i - 1].beside) != 0;
+	return count;
+}
+
+/*
+ * Keeps those without a name only where nothing else explains them: a host that is elsewhere, a kind that lacks nobody; and
+ * not more than there are numbers for.
+ */
+static void drop_explained(struct site *site, struct names *names, struct holes *holes)
+{
+	size_t kept = 0;
+	bool none;
+
+	if (holes->count > 0)
+		qsort(holes->items, holes->count, sizeof(*holes->items), by_hole);
+	close_gaps(names, holes);
+	for (size_t i = 0; i < holes->count; i++) {
+		const struct hole *hole = &holes->items[i];
+
+		if (hole->name[0] || (may_lack(site, names, hole) && site->astray[hole->node] <= 0))
+			holes->items[kept++] = *hole;
+	}
+	holes->count = kept;
+	none = count_nameless(holes) > count_gaps(names);
+	kept = 0;
+	for (size_t i = 0; i < holes->count; i++)
+		if (holes->items[i].name[0] || !none)
+			holes->items[kept++] = holes->items[i];
+	holes->count = kept;
+	for (size_t i = 0; i < kept; i++)
+		site->astray[holes->items[i].node]++;
+}
+
+static int missing_hosts(struct site *site, struct finding_list *findings)
 {
 	struct holes holes = {0};
 	struct names names;
@@ -307,9 +405,11 @@ static int missing_hosts(const struct site *site, uint32_t *vacant, struct findi
 
 	for (uint32_t n = 0; ret == 0 && n < site->fabric->node_count; n++)
 		if (site_is_switch(site, n) && site->level[n] == 0 && site->hosts[n] > 0)
-			ret = find_holes(site, &names, n, vacant, &holes);
-	if (ret == 0)
+			ret = find_holes(site, &names, n, &holes);
+	if (ret == 0) {
+		drop_explained(site, &names, &holes);
 		tell_holes(site, &holes, findings);
+	}
 	free(holes.items);
 	names_clear(&names);
 	return ret;
@@ -317,23 +417,19 @@ static int missing_hosts(const struct site *site, uint32_t *vacant, struct findi
 
 /* --- */
 
-int siblings_hosts(const struct site *site, struct finding_list *findings)
+int siblings_hosts(struct site *site, struct finding_list *findings)
 {
-	uint32_t *vacant = calloc((size_t)site->fabric->node_count + 1, sizeof(*vacant));
 	struct seats seats;
 	int ret = seats_new(site, &seats);
 
-	if (!vacant)
-		ret = -ENOMEM;
 	if (ret == 0)
 		ret = seats_by_rails(&seats);
 	if (ret == 0)
 		ret = seats_by_ranges(site, &seats);
 	if (ret == 0) {
-		seats_tell(site, &seats, vacant, findings);
-		ret = missing_hosts(site, vacant, findings);
+		seats_tell(site, &seats, site->astray, findings);
+		ret = missing_hosts(site, findings);
 	}
 	seats_free(&seats);
-	free(vacant);
 	return ret;
 }

@@ -101,7 +101,7 @@ static const char *label_of(const struct seat *seat)
 }
 
 /* Adapters of one host, from the first that is odd. */
-static void tell_host(const struct site *site, struct seat *seats, size_t count, uint32_t *vacant,
+static void tell_host(const struct site *site, struct seat *seats, size_t count, int32_t *astray,
 		      struct finding_list *findings)
 {
 	struct finding *f = NULL;
@@ -112,7 +112,8 @@ static void tell_host(const struct site *site, struct seat *seats, size_t count,
 
 		if (!is_odd(seat))
 			continue;
-		vacant[seat->belongs]++;
+		astray[seat->belongs]++;
+		astray[seat->leaf]--;
 		if (f) {
 			finding_append(&f->detail, "%s on %s, not %s", label_of(seat), site_label(site, seat->leaf),
 				       site_label(site, seat->belongs));
@@ -129,7 +130,7 @@ static void tell_host(const struct site *site, struct seat *seats, size_t count,
 	}
 }
 
-void seats_tell(const struct site *site, struct seats *seats, uint32_t *vacant, struct finding_list *findings)
+void seats_tell(const struct site *site, struct seats *seats, int32_t *astray, struct finding_list *findings)
 {
 	seats_sort(seats);
 	for (size_t i = 0; i < seats->count; i++) {
@@ -144,6 +145,6 @@ void seats_tell(const struct site *site, struct seats *seats, uint32_t *vacant, 
 		for (next = i + 1; next < seats->count &&
 				   strcmp(seats->items[next].name.host, seats->items[i].name.host) == 0;)
 			next++;
-		tell_host(site, &seats->items[i], next - i, vacant, findings);
+		tell_host(site, &seats->items[i], next - i, astray, findings);
 	}
 }

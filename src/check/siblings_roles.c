@@ -238,7 +238,8 @@ int site_new(const struct fabric *fabric, struct site *site)
 	site->side = calloc(n, sizeof(*site->side));
 	site->down = calloc(n, sizeof(*site->down));
 	site->label = calloc(n, sizeof(*site->label));
-	if (!site->label || !site->kind || !site->level || !site->role || !site->hosts || !site->up || !site->side || !site->down)
+	site->astray = calloc(n, sizeof(*site->astray));
+	if (!site->label || !site->astray || !site->kind || !site->level || !site->role || !site->hosts || !site->up || !site->side || !site->down)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < fabric->node_count; i++)
 		site->kind[i] = (uint8_t)kind_of(&fabric->nodes[i]);
@@ -258,6 +259,7 @@ void site_clear(struct site *site)
 	for (uint32_t i = 0; site->label && i < site->fabric->node_count; i++)
 		free(site->label[i]);
 	free(site->label);
+	free(site->astray);
 	free(site->kind);
 	free(site->level);
 	free(site->role);

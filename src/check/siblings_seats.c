@@ -118,8 +118,8 @@ uint32_t seats_next_host(const struct site *site, uint32_t node, unsigned port, 
 	for (int p = (int)port + step; p >= 1 && p <= f->nodes[node].ports; p += step) {
 		uint32_t peer = f->ports[f->nodes[node].first_port + (unsigned)p].peer;
 
-		if (peer != FABRIC_NONE)
-			return site->kind[f->ports[peer].node] == KIND_HOST ? f->ports[peer].node : FABRIC_NONE;
+		if (peer != FABRIC_NONE && site->kind[f->ports[peer].node] == KIND_HOST)
+			return f->ports[peer].node;
 	}
 	return FABRIC_NONE;
 }

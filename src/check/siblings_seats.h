@@ -49,10 +49,10 @@ void seats_sort(struct seats *seats);
 int seats_by_rails(struct seats *seats);
 int seats_by_ranges(const struct site *site, struct seats *seats);
 
-/* Tells those that are elsewhere than they belong. vacant[node]: how many seats are missed there. */
-void seats_tell(const struct site *site, struct seats *seats, uint32_t *vacant, struct finding_list *findings);
+/* Tells those that are elsewhere than they belong. astray[node] (struct site) counts them, where they are not exchanged. */
+void seats_tell(const struct site *site, struct seats *seats, int32_t *astray, struct finding_list *findings);
 
-/* The nearest host at a port below (step -1) or above (step 1) over empty ports only; FABRIC_NONE: none. */
+/* The nearest host at a port below (step -1) or above (step 1); FABRIC_NONE: none. */
 uint32_t seats_next_host(const struct site *site, uint32_t node, unsigned port, int step);
 
 #endif

@@ -4,14 +4,16 @@ known is one finding at its place, and nothing else is said. Healthy fabrics, an
 order, raise nothing.
 
 IBQOS_CASES=N: all kinds in all shapes with seeds 1 to N, instead of a third of the kinds with seed 1;
-IBQOS_SWEEP_COUNTS=FILE gets a line of JSON a fault (docs/testing.md)."""
+IBQOS_SWEEP_COUNTS=FILE gets a line of JSON a fault; IBQOS_FABRICS=FOLDER: the same for what ibnetdiscover wrote, or
+net files, in it (docs/testing.md, "Recall of audit")."""
 import json
 import os
+import pathlib
 import random
 
 import pytest
 from kit import sim
-from tools import netgen_fault
+from tools import netgen_fault, netgen_foreign
 from tools.netgen_director import director
 from tools.netgen_grid import dragonfly, dragonfly_plus, ring, torus
 from tools.netgen_hosts import add_router, add_sharp
@@ -119,18 +121,24 @@ def right_with_baseline(found, fault):
     return bool(ports & fault.keys) and ports <= known
 
 
-def sweep(folder, shape, make, kinds, seeds):
-    """Plants each kind with each seed; a list of what was wrong."""
+def same_as(x, others):
+    """Whether it was told before; its texts may count other links now."""
+    return any(all(x[k] == y[k] for k in ("code", "node_guid", "port", "peer_guid", "peer_port", "what", "wanted", "got")) for y in others)
+
+
+def sweep(folder, shape, make, kinds, seeds, must=True):
+    """Plants each kind with each seed; a list of what was wrong. must: what can be known must be found."""
     wrong = []
     (folder / "good").mkdir()
     f = sim.Fabric(folder / "good", make(), False, True)
     try:
         healthy = audit(f)
         f.ibqos("snapshot", folder / "good.snap").ok(0, 3)
+        as_it_was = audit(f, "--baseline", folder / "good.snap")
     finally:
         f.stop()
     count(shape=shape, kind="none", found=len(healthy))
-    if healthy:
+    if healthy and must:
         wrong.append(("healthy", healthy))
     for kind in kinds:
         for seed in seeds:
@@ -148,8 +156,9 @@ def sweep(folder, shape, make, kinds, seeds):
             finally:
                 f.stop()
             # what was there before the fault is no finding of it
-            alone = [x for x in alone if x not in healthy]
-            why = unknowable(shape, make(), fault)
+            alone = [x for x in alone if not same_as(x, healthy)]
+            compared = [x for x in compared if not same_as(x, as_it_was)]
+            why = unknowable(shape, make(), fault) if must else "not judged"
             codes = (fault.code,) if fault.code else SIBLING_CODES[kind]
             right = len(alone) == 1 and alone[0]["code"] in codes and at_place(alone[0], fault)
             count(shape=shape, kind=kind, seed=seed, seen=bool(right), false=len(alone) - bool(right), unknowable=why,
@@ -187,3 +196,16 @@ def test_names_without_order_raise_nothing(fabric, shape):
         found = audit(fabric(net=shuffled(SHAPES[shape](), seed)))
         count(shape=shape, kind="shuffled", seed=seed, found=len(found))
         assert found == []
+
+
+FOLDER = os.environ.get("IBQOS_FABRICS")
+
+
+@pytest.mark.skipif(not FOLDER, reason="IBQOS_FABRICS names no folder")
+@pytest.mark.parametrize("path", [p for p in sorted(pathlib.Path(FOLDER).iterdir()) if p.suffix != ".md"] if FOLDER else [],
+                         ids=lambda p: p.stem)
+def test_faults_in_fabrics_of_a_folder(tmp_path, path):
+    """What is said of them as they are is for people to judge, and what shows without a baseline: both are counted. Nothing
+    else than the fault may be said, and against a baseline each is found."""
+    make = lambda: netgen_foreign.load(path.read_text(encoding="utf-8"))  # noqa: E731
+    assert sweep(tmp_path, path.stem, make, netgen_fault.KINDS, range(1, 1 + CASES), must=False) == []
