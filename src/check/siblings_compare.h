@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * siblings: what comparing switches' cables shares: bundles (siblings_bundles.c), how they lie (siblings_order.c), totals
+ * siblings: what comparing switches' cables shares: bundles (siblings_bundles.c, siblings_near.c,
+ * siblings_cables.c), how they lie (siblings_order.c), totals
  * (siblings_totals.c).
  */
 #ifndef IBQOS_CHECK_SIBLINGS_COMPARE_H
@@ -35,6 +36,17 @@ void siblings_set_cables(char **member, uint32_t count); /* "2 cables" */
 
 /* The port of a switch that has no cable and leads to switches of the other's role on its siblings; 0: not one only. */
 unsigned siblings_empty_port(const struct site *site, uint32_t node, uint32_t to);
+
+/* Notes one. 0 or -ENOMEM. */
+int siblings_add_odd(struct odds *odds, struct odd odd);
+/* The one of these two switches that is not told yet; NULL: none. */
+struct odd *siblings_odd(struct odds *odds, uint32_t from, uint32_t to);
+/* Notes pairs without any cable left, of switches that have at least as many with. 0 or -ENOMEM. */
+int siblings_find_gone(struct comparing *c);
+/* Whether cables between two levels of a tree should not be there: of pods that are not each other's. */
+bool siblings_strange(struct comparing *c, const struct bundle *bundle);
+/* Tells those that were noted. */
+void siblings_tell_bundles(struct comparing *c);
 
 /*
  * A switch of a role that `node` has no cable to, while at least two thirds of its siblings, two at least, have: FABRIC_NONE

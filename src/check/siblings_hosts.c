@@ -343,19 +343,22 @@ static void close_gaps(struct names *names, const struct holes *holes)
 	}
 }
 
-/* How many numbers are nobody's, of all kinds; where hosts have no numbers there is no end. */
+/* How many numbers are nobody's, of all kinds; where most hosts are of no kind there is no end. */
 static unsigned long count_gaps(const struct names *names)
 {
-	unsigned long gaps = 0;
+	unsigned long gaps = 0, hosts = 0, numbered = 0;
 
+	for (size_t i = 0; i < names->count; i++)
+		hosts += i == 0 || strcmp(names->items[i], names->items[i - 1]) != 0;
 	for (size_t i = 0; i < names->kind_count; i++) {
 		const struct kind *kind = &names->kinds[i];
 
 		if (kind->count < SIBLINGS_LEAST)
-			return ULONG_MAX;
+			continue;
+		numbered += kind->count;
 		gaps += kind->high - kind->low + 1 - kind->count;
 	}
-	return names->kind_count > 0 ? gaps : ULONG_MAX;
+	return numbered * 2 >= hosts ? gaps : ULONG_MAX;
 }
 
 /* Those without a name, of several leaves beside the same host once. They are in order. */
