@@ -23,6 +23,7 @@ static const struct cmd commands[] = {
 	{"ack", cmd_ack, "acknowledge a finding of the audit until a date"},
 	{"job", cmd_job, "the side of the jobs: environment of a class, checks of environments and logs"},
 	{"diff", cmd_diff_states, "what changed from one snapshot to another"},
+	{"maintenance", cmd_maintenance, "before and after work on the fabric: what it would cut, what it has changed"},
 	{"snapshot", cmd_snapshot, "keep the state of the fabric in a file, for other commands to look at"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -54,7 +55,7 @@ static void usage(FILE *to)
 	fprintf(to, "Usage: ibqos [-v] COMMAND [OPTION...] [ARGUMENT]\n"
 		    "Quality of service and link health of InfiniBand fabrics that carry training.\n\nCommands:\n");
 	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+		fprintf(to, "  %-11s %s\n", commands[i].name, commands[i].summary);
 	fprintf(to, "\nOptions before the command: -v more messages, -d debugging messages, -q errors only,\n"
 		    "-V version, -h this help. `ibqos COMMAND --help` tells a command's own.\n\n"
 		    "Exit status: 0 clean, 1 warning, 2 critical, 3 unknown (could not look, or bad usage).\n");

@@ -56,6 +56,11 @@ struct scope {
 int scope_make(const struct fabric *fabric, const struct scope_name *names, size_t count, struct finding_list *findings,
 	       struct scope *scope);
 void scope_clear(struct scope *scope);
+/*
+ * Whether a node is meant by a name: its own, its host's (adapters only), a GUID of its own, its system's or one of its ports, or a
+ * pattern with '*' and '?'.
+ */
+bool scope_is_named(const struct fabric *fabric, const struct fabric_node *node, const char *name);
 /* Whether a port is in it; a NULL scope is the whole fabric. */
 bool scope_has(const struct scope *scope, uint32_t port);
 /* Removes findings at nodes and ports outside; those without a place stay. */

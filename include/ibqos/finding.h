@@ -107,6 +107,9 @@ struct finding_list {
  */
 struct finding *finding_add(struct finding_list *list, enum finding_code code);
 
+/* Appends a finding, taking its strings. */
+void finding_move(struct finding *from, struct finding_list *to);
+
 /* Places a finding in a file. Returns the finding. */
 struct finding *finding_at(struct finding *f, const char *file, unsigned line, unsigned column);
 

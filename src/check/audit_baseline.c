@@ -203,7 +203,7 @@ int audit_baseline(const struct fabric *fabric, const struct audit_options *opti
 		ret = fold(options->baseline, &changes, drop);
 		for (size_t i = 0; ret == 0 && i < changes.count; i++)
 			if (i >= told || (!drop[i] && is_topology(changes.items[i].code)))
-				paths_move_finding(&changes.items[i], findings);
+				finding_move(&changes.items[i], findings);
 	}
 	findings->lost |= changes.lost;
 	finding_list_clear(&changes);

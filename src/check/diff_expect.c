@@ -4,7 +4,6 @@
  * have in `after`, or had if they are gone.
  */
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,21 +82,7 @@ static void add_target(struct expecting *e, uint64_t guid, int port, const char 
 
 static bool is_named(const struct fabric *f, const struct fabric_node *node, const char *name)
 {
-	size_t length = strlen(name);
-	uint64_t guid;
-
-	if (strcmp(name, "all") == 0 || strcmp(node->name, name) == 0)
-		return true;
-	if (strpbrk(name, "*?"))
-		return fnmatch(name, node->name, 0) == 0;
-	if (node->type != FABRIC_SWITCH && strcspn(node->name, " /:") == length && strncmp(node->name, name, length) == 0)
-		return true; /* a host */
-	if (strncmp(name, "0x", 2) != 0 || text_to_u64(name, UINT64_MAX, &guid) != 0 || guid == 0)
-		return false;
-	for (uint32_t i = node->first_port; i <= node->first_port + node->ports; i++)
-		if (f->ports[i].guid == guid)
-			return true;
-	return node->guid == guid || node->system_guid == guid;
+	return strcmp(name, "all") == 0 || scope_is_named(f, node, name);
 }
 
 /* All nodes of this name, in both states. False: there is none. */

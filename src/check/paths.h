@@ -14,8 +14,6 @@ enum route_step routes_link(const struct routes *routes, uint32_t out, unsigned 
 
 enum finding_code paths_step_code(enum route_step step); /* not of ROUTE_ON, ROUTE_ARRIVED */
 enum finding_code paths_fate_code(enum lane_fate fate);	 /* not of LANE_FINE */
-/* Appends a finding, taking its strings. */
-void paths_move_finding(struct finding *from, struct finding_list *to);
 
 /* --- the run over all paths --- */
 

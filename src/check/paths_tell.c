@@ -139,16 +139,6 @@ enum finding_code paths_fate_code(enum lane_fate fate)
 	}
 }
 
-void paths_move_finding(struct finding *from, struct finding_list *to)
-{
-	struct finding *f = finding_add(to, from->code);
-
-	if (f == &to->scratch)
-		return;
-	*f = *from;
-	*from = (struct finding){.code = f->code};
-}
-
 static void set_lids(const struct paths_run *run, struct finding *f, uint64_t paths, unsigned lids, unsigned first)
 {
 	uint32_t port = routes_port_of_lid(run->routes, first);

@@ -6,6 +6,7 @@
 #include "ibqos/check.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,18 @@ static bool has_guid(const struct fabric *fabric, const struct fabric_node *node
 		if (fabric->ports[i].guid == guid)
 			return true;
 	return false;
+}
+
+bool scope_is_named(const struct fabric *fabric, const struct fabric_node *node, const char *name)
+{
+	uint64_t guid;
+
+	if (strpbrk(name, "*?"))
+		return fnmatch(name, node->name, 0) == 0;
+	if (strcmp(node->name, name) == 0 || is_host(node, name))
+		return true;
+	return strncmp(name, "0x", 2) == 0 && text_to_u64(name, UINT64_MAX, &guid) == 0 && guid != 0 &&
+	       has_guid(fabric, node, guid);
 }
 
 static bool is_meant(const struct making *m, const struct fabric_node *node, enum scope_kind kind, const char *text)

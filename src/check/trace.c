@@ -342,7 +342,7 @@ void trace_link_findings(const struct trace *there, const struct trace *back, co
 		links.lost = true;
 	for (size_t i = 0; i < links.count; i++)
 		if (is_on_way(there, fabric, &links.items[i]) || is_on_way(back, fabric, &links.items[i]))
-			paths_move_finding(&links.items[i], findings);
+			finding_move(&links.items[i], findings);
 	findings->lost |= links.lost;
 	finding_list_clear(&links);
 }

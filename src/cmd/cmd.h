@@ -33,6 +33,7 @@ enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_ack(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_diff_states(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_maintenance(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv);
 
 /* --- options shared by commands (options.c) --- */

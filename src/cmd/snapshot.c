@@ -3,11 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "verify_sm.h"
+#include "take.h"
 
-#include "ibqos/policy.h"
 #include "ibqos/snapshot.h"
 
 struct snapshot_options {
@@ -129,32 +127,6 @@ static void judge(struct cmd_session *s, const struct snapshot *snapshot)
 
 /* --- taking one --- */
 
-/* What is asked of the subnet manager: who it is, what its administrator can, and paths. */
-static int make_questions(const struct cmd_session *s, struct source_sm_query **queries, size_t *count)
-{
-	struct sm_probe *probes = NULL;
-	unsigned skipped;
-	size_t probe_count = 0;
-	int error = sm_probes(NULL, s->fabric, SM_PAIRS, &probes, &probe_count, &skipped);
-
-	*queries = NULL;
-	*count = 0;
-	if (error == 0) {
-		*queries = calloc(probe_count + 2, sizeof(**queries));
-		error = *queries ? 0 : -ENOMEM;
-	}
-	if (error == 0) {
-		(*queries)[(*count)++] =
-			(struct source_sm_query){.mgmt_class = MAD_CLASS_SMP, .attribute = MAD_SM_INFO};
-		(*queries)[(*count)++] = (struct source_sm_query){.mgmt_class = MAD_CLASS_SA,
-								  .attribute = MAD_SA_CLASS_PORT_INFO};
-		for (size_t i = 0; i < probe_count; i++)
-			sm_probe_query(s->fabric, &probes[i], &(*queries)[(*count)++]);
-	}
-	free(probes);
-	return error;
-}
-
 static void write_file(struct cmd_session *s, const struct snapshot *snapshot)
 {
 	const char *path = s->options->argument[0];
@@ -169,38 +141,6 @@ static void write_file(struct cmd_session *s, const struct snapshot *snapshot)
 	else
 		report_snapshot(s, snapshot, size);
 	free(data);
-}
-
-/*
- * What verify asks depends on a policy, and on what it finds: it runs on the snapshot just taken, and what it
- * asks of the subnet manager beyond that is put to it and kept. What it says of the fabric is for a later
- * verify.
- */
-static void record(struct cmd_session *s, struct snapshot *snapshot, const struct snapshot_options *o)
-{
-	struct cmd_session scratch = {.ctx = s->ctx, .options = s->options, .out = fopen("/dev/null", "we")};
-	int error = scratch.out ? source_open_recording(snapshot, s->source, &scratch.source) : -errno;
-
-	if (error == 0) {
-		scratch.report = report_begin(s->ctx, scratch.out, REPORT_TEXT);
-		error = scratch.report ? 0 : -ENOMEM;
-	}
-	if (error == 0) {
-		if (o->policy)
-			cmd_verify_policy(&scratch, o->policy, SM_RECORDS);
-		else
-			cmd_verify_conf(&scratch, o->opensm_conf, SM_RECORDS);
-		if (scratch.least != IBQOS_EXIT_CLEAN) /* it has said why */
-			s->least = IBQOS_EXIT_UNKNOWN;
-		report_end(scratch.report, scratch.least);
-	}
-	if (error != 0)
-		session_fail(s, "cannot verify what was taken: %s", strerror(-error));
-	if (scratch.out)
-		fclose(scratch.out);
-	finding_list_clear(&scratch.findings);
-	fabric_free(scratch.fabric);
-	source_close(scratch.source);
 }
 
 /* Replaces names and GUIDs by those of the map, which grows first: without it nobody could tell what is what.
@@ -251,28 +191,11 @@ static void finish(struct cmd_session *s, struct snapshot *snapshot, const struc
 
 static void take(struct cmd_session *s, const struct snapshot_options *o)
 {
-	struct source_sm_query *queries = NULL;
 	struct snapshot *snapshot = NULL;
-	size_t count = 0;
-	int error = 0;
 
-	if (!session_discover(s))
-		return;
-	error = make_questions(s, &queries, &count);
-	if (error == 0)
-		error = snapshot_take(s->ctx, s->source, s->fabric, (uint64_t)time(NULL), queries, count,
-				      &snapshot);
-	if (error == 0 && (o->policy || o->opensm_conf))
-		record(s, snapshot, o);
-	if (error == -EINTR || ctx_stopped(s->ctx)) {
-		session_fail(s, "stopped by a signal: nothing was written");
-	} else if (error != 0) {
-		session_fail(s, "cannot take a snapshot: %s", strerror(-error));
-	} else {
+	if (session_discover(s) && cmd_take(s, o->policy, o->opensm_conf, &snapshot))
 		finish(s, snapshot, o);
-	}
 	snapshot_free(snapshot);
-	free(queries);
 }
 
 /* One that is in a file already, to be redacted. */
@@ -301,20 +224,6 @@ static void take_file(struct cmd_session *s, const struct snapshot_options *o)
 		session_fail(s, "cannot copy '%s': %s", o->common.from, strerror(-error));
 	snapshot_free(snapshot);
 	free(data);
-}
-
-/* A policy that cannot be used is told before the fabric is asked. */
-static bool policy_is_good(struct cmd_session *s, const char *path)
-{
-	struct policy *policy = NULL;
-	int error = policy_read(path, &s->findings, &policy);
-	bool good = policy;
-
-	if (error != 0)
-		session_fail(s, "cannot read policy %s: %s", path, strerror(-error));
-	finding_list_drop(&s->findings, FINDING_NOTE);
-	policy_free(policy);
-	return error == 0 && good;
 }
 
 /* --- showing one --- */
@@ -351,7 +260,7 @@ enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv)
 		show(&s);
 	else if (options.common.from)
 		take_file(&s, &options);
-	else if (!options.policy || policy_is_good(&s, options.policy))
+	else if (!options.policy || cmd_policy_is_good(&s, options.policy))
 		take(&s, &options);
 	return session_end(&s);
 }

@@ -40,6 +40,16 @@ struct finding *finding_add(struct finding_list *list, enum finding_code code)
 	return f;
 }
 
+void finding_move(struct finding *from, struct finding_list *to)
+{
+	struct finding *f = finding_add(to, from->code);
+
+	if (f == &to->scratch)
+		return;
+	*f = *from;
+	*from = (struct finding){.code = f->code};
+}
+
 /* Absent before present. Names in the order people count in: host-2 before host-10. */
 static int compare_text(const char *a, const char *b)
 {
