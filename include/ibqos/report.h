@@ -41,6 +41,12 @@ struct report *report_begin(const struct ibqos_ctx *ctx, FILE *out, enum report_
  * report_end(). Nothing else is called with it.
  */
 void report_also(struct report *r, struct report *also);
+/*
+ * Labels of all metrics: fields of a section of this key, before anything else is reported. Whether a name can be one: as
+ * Prometheus has them, and none that ibqos's own metrics use.
+ */
+#define REPORT_LABELS "labels"
+bool report_label_good(const char *name);
 
 /* Fields: "title: value" in text (title NULL: JSON only); a member in JSON. */
 void report_string(struct report *r, const char *key, const char *title, const char *value); /* NULL: unknown */

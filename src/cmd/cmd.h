@@ -40,6 +40,7 @@ enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv);
 
 #define CMD_ARGUMENTS 2
 #define CMD_SCOPE_MAX 64 /* names on one command line */
+#define CMD_LABELS_MAX 8
 
 struct cmd_options {
 	struct ibqos_ctx *ctx;
@@ -52,6 +53,8 @@ struct cmd_options {
 	bool timeout_given;
 	const char *output; /* NULL: standard output */
 	const char *metrics; /* file for node_exporter; NULL: none */
+	const char *labels[CMD_LABELS_MAX]; /* "name=value" */
+	unsigned label_count;
 	bool all;	    /* name each place of a group of findings */
 	struct scope_name scope[CMD_SCOPE_MAX]; /* the part of the fabric that it is about */
 	unsigned scope_count;			/* 0: all of it */
@@ -68,6 +71,8 @@ extern const struct argp_child cmd_scope_children[];  /* as cmd_source_children,
 extern const struct argp_child cmd_source_children[]; /* the same, and --from */
 extern const struct argp_child cmd_output_children[]; /* output and common options */
 void cmd_hand_down(struct argp_state *state, struct cmd_options *options);
+/* For commands that measure nothing: a usage error where metrics, or the line for Nagios, are asked for. */
+void cmd_no_metrics(struct argp_state *state, const struct cmd_options *options);
 /* Takes positional arguments, `wanted` of them, named in messages by `name`. */
 error_t cmd_argument(int key, char *arg, struct argp_state *state, struct cmd_options *options, unsigned wanted,
 		     const char *name);

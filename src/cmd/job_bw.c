@@ -88,6 +88,7 @@ static error_t parse_plan(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->hosts || !o->rails)
 			argp_error(state, "--hosts and --hca are needed");
+		cmd_no_metrics(state, &o->common);
 		return parse_common(key, arg, state);
 	default:
 		return parse_common(key, arg, state);

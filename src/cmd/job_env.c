@@ -54,6 +54,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->policy || !o->class)
 			argp_error(state, "--policy and --class are needed");
+		cmd_no_metrics(state, &o->common);
 		return 0;
 	default:
 		return cmd_argument(key, arg, state, &o->common, 0, NULL);

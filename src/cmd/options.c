@@ -23,6 +23,7 @@ enum {
 	KEY_FORMAT,
 	KEY_OUTPUT,
 	KEY_METRICS,
+	KEY_LABEL,
 	KEY_ALL,
 	KEY_USAGE,
 };
@@ -66,6 +67,7 @@ static const struct argp_option output_options[] = {
 	{"format", KEY_FORMAT, "FORMAT", 0, "text (default), json, prometheus (metrics), or nagios (one line for Nagios or Icinga)", 0},
 	{"output", KEY_OUTPUT, "FILE", 0, "write there, replacing the file whole, not to standard output", 0},
 	{"metrics", KEY_METRICS, "FILE", 0, "besides, write metrics there for node_exporter's textfile collector, replacing the file whole", 0},
+	{"label", KEY_LABEL, "NAME=VALUE", 0, "a label of all metrics, as job_id=1234; may be repeated", 0},
 	{"all", KEY_ALL, NULL, 0, "name each place of alike findings", 0},
 	{NULL, 0, NULL, 0, "Other:", 3},
 	{"verbose", 'v', NULL, 0, "more messages", 0},
@@ -198,6 +200,24 @@ static error_t parse_from(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static void add_label(struct argp_state *state, struct cmd_options *o, const char *text)
+{
+	size_t length = strcspn(text, "=");
+	char name[64];
+
+	if (text[length] != '=' || length >= sizeof(name))
+		argp_error(state, "--label takes NAME=VALUE, as job_id=1234, not '%s'", text);
+	snprintf(name, sizeof(name), "%.*s", (int)length, text);
+	if (!report_label_good(name))
+		argp_error(state, "--label: '%s' cannot be the name of a label: letters, digits and _, and none that ibqos itself has", name);
+	for (unsigned i = 0; i < o->label_count; i++)
+		if (strncmp(o->labels[i], text, length + 1) == 0)
+			argp_error(state, "--label: '%s' is given twice", name);
+	if (o->label_count == CMD_LABELS_MAX)
+		argp_error(state, "more than %d of --label", CMD_LABELS_MAX);
+	o->labels[o->label_count++] = text;
+}
+
 static error_t parse_output(int key, char *arg, struct argp_state *state)
 {
 	struct cmd_options *o = state->input;
@@ -212,6 +232,13 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_METRICS:
 		o->metrics = arg;
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		if (o->metrics && o->output && file_same(o->metrics, o->output) == 1)
+			argp_error(state, "--output and --metrics name one file: the metrics would replace the report");
+		return 0;
+	case KEY_LABEL:
+		add_label(state, o, arg);
 		return 0;
 	case KEY_ALL:
 		o->all = true;
@@ -257,6 +284,12 @@ void cmd_hand_down(struct argp_state *state, struct cmd_options *options)
 
 	for (unsigned i = 0; child && child[i].argp; i++)
 		state->child_inputs[i] = options;
+}
+
+void cmd_no_metrics(struct argp_state *state, const struct cmd_options *options)
+{
+	if (options->metrics || options->format == REPORT_PROMETHEUS || options->format == REPORT_NAGIOS)
+		argp_error(state, "this command measures nothing: it has no metrics, and no line for Nagios");
 }
 
 error_t cmd_argument(int key, char *arg, struct argp_state *state, struct cmd_options *options, unsigned wanted,

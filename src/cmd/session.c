@@ -49,6 +49,21 @@ static struct report *begin_in_memory(struct ibqos_ctx *ctx, enum report_format 
 	return NULL;
 }
 
+static void report_labels(struct cmd_session *s)
+{
+	if (s->options->label_count == 0)
+		return;
+	report_section(s->report, REPORT_LABELS, REPORT_LABELS);
+	for (unsigned i = 0; i < s->options->label_count; i++) {
+		const char *text = s->options->labels[i], *value = strchr(text, '=');
+		char name[64]; /* as options.c has seen to */
+
+		snprintf(name, sizeof(name), "%.*s", (int)(value - text), text);
+		report_string(s->report, name, name, value + 1);
+	}
+	report_section_end(s->report);
+}
+
 bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cmd_options *options)
 {
 	*s = (struct cmd_session){.ctx = ctx, .options = options, .out = stdout};
@@ -63,6 +78,7 @@ bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cm
 		goto fail;
 	if (s->metrics)
 		report_also(s->report, s->metrics);
+	report_labels(s);
 	return true;
 fail:
 	ctx_error(ctx, "out of memory");

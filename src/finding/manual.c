@@ -49,23 +49,27 @@ static int put(FILE *out, const char *before, const char *text, const char *afte
 
 static int by_code(const void *left, const void *right)
 {
-	return strcmp((*(const struct finding_kind *const *)left)->code, (*(const struct finding_kind *const *)right)->code);
+	const enum finding_code *a = left, *b = right;
+
+	return strcmp(finding_kind(*a)->code, finding_kind(*b)->code);
 }
 
 static int put_codes(FILE *out)
 {
-	const struct finding_kind *sorted[FINDING_CODES];
+	enum finding_code sorted[FINDING_CODES];
 	int error = 0;
 
 	for (int i = 0; i < FINDING_CODES; i++)
-		sorted[i] = finding_kind((enum finding_code)i);
+		sorted[i] = (enum finding_code)i;
 	qsort(sorted, FINDING_CODES, sizeof(sorted[0]), by_code);
 	for (int i = 0; i < FINDING_CODES && error == 0; i++) {
-		fprintf(out, "**%s** (%s)\n", sorted[i]->code, finding_severity_name(sorted[i]->severity));
-		error = put(out, "Means: ", sorted[i]->title, ".");
+		const struct finding_kind *kind = finding_kind(sorted[i]);
+
+		fprintf(out, "**%s** (%s)\n", kind->code, finding_severity_name(kind->severity));
+		error = put(out, "Means: ", kind->title, ".");
 		fputc('\n', out);
 		if (error == 0)
-			error = put(out, "Remedy: ", sorted[i]->advice, ".");
+			error = put(out, "Remedy: ", kind->advice, ".");
 		fputc('\n', out);
 	}
 	return error;

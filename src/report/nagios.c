@@ -99,7 +99,7 @@ static void nagios_field(struct report *r, const char *key, const char *title, c
 		keep(r, &state->command, value->string);
 	if (!state->section && string && strcmp(key, "fabric") == 0)
 		keep(r, &state->fabric, value->string);
-	if (!state->section && string && (strcmp(key, "error") == 0 || strncmp(key, "error_", 6) == 0)) {
+	if (string && (strcmp(key, "error") == 0 || strncmp(key, "error_", 6) == 0)) {
 		fputs(": ", state->say);
 		say(r, value->string);
 	}

@@ -269,11 +269,12 @@ static void prom_field(struct report *r, const char *key, const char *title, con
 	bool top = !state->section;
 
 	(void)title;
-	if (top && (strcmp(key, "command") == 0 || strcmp(key, "fabric") == 0) && known(value))
+	if ((!top && strcmp(state->section, REPORT_LABELS) == 0) ||
+	    (top && (strcmp(key, "command") == 0 || strcmp(key, "fabric") == 0)))
 		add_common(r, state, key, value);
 	else if (top && strcmp(key, "ibqos") == 0)
 		keep(r, &state->version, known(value) ? value->string : NULL);
-	else if (top && (strcmp(key, "error") == 0 || strncmp(key, "error_", 6) == 0))
+	else if (strcmp(key, "error") == 0 || strncmp(key, "error_", 6) == 0)
 		state->failed = true;
 	else if (top && strcmp(key, "findings_lost") == 0 && value->truth)
 		state->failed = true;

@@ -5,6 +5,9 @@
  */
 #include "prometheus.h"
 
+#include <ctype.h>
+#include <string.h>
+
 #define GBPS 125e6 /* bytes a second of a Gb/s */
 
 /* A number of a section. */
@@ -140,3 +143,28 @@ const struct prom_rule prom_rules[] = {
 	FIELD("", "peermem", HOST_PEERMEM),
 };
 const size_t prom_rule_count = sizeof(prom_rules) / sizeof(prom_rules[0]);
+
+/* Whether a list of labels has one of this name: each name stands at the beginning, or behind a comma, before '=' or a comma. */
+static bool has_label(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = list; at && *at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, name, length) == 0 && (at[length] == '=' || at[length] == ',' || at[length] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+bool report_label_good(const char *name)
+{
+	static const char own[] = "command,fabric,version,verdict,severity,code,class,node_guid,port,node,peer_guid,peer_port,peer";
+	bool good = (isalpha((unsigned char)*name) || *name == '_') && strncmp(name, "__", 2) != 0;
+
+	for (const char *at = name; *at; at++)
+		good &= isalnum((unsigned char)*at) || *at == '_';
+	for (size_t i = 0; i < prom_rule_count; i++)
+		good &= !has_label(prom_rules[i].labels, name) && !has_label(prom_rules[i].columns, name);
+	return good && !has_label(own, name);
+}

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from kit import policy
+from kit import policy, prometheus, run
 
 
 def write(tmp_path, text):
@@ -131,3 +131,39 @@ def test_full_disk_on_standard_output(ibqos, tmp_path):
     with open("/dev/full", "wb") as full:
         p = run.start([run.binary(), "lint", path], stdout=full)
         assert p.wait(20) == 3
+
+
+def test_metrics_where_there_are_none(ibqos, tmp_path):
+    """Not passed over in silence: who asks for a file gets it or is told."""
+    for args in (["job", "env", "--policy", "p", "--class", "c"], ["job", "bw-plan", "--hosts", "a,b", "--hca", "m"]):
+        for more in (["--metrics", tmp_path / "m"], ["--format", "prometheus"], ["--format", "nagios"]):
+            assert "measures nothing" in ibqos(*args, *more).ok(3).stderr
+    r = ibqos("job", "host", "--sysfs", tmp_path, "--metrics", tmp_path / "m", "--output", tmp_path / "." / "m").ok(3)
+    assert "one file" in r.stderr and not (tmp_path / "m").exists()
+
+
+def test_labels(ibqos, tmp_path):
+    """Of all metrics, beside those that ibqos has; a name that it has, or that none can have, is refused."""
+    args = ["job", "host", "--sysfs", tmp_path, "--format", "prometheus"]
+    r = ibqos(*args, "--label", "job_id=7", "--label", 'x="a\\=b').ok(2)
+    m = prometheus.Metrics(r.stdout)
+    assert all({("job_id", "7"), ("x", '"a\\=b')} <= have for f in m.families.values() for have in f["samples"])
+    assert ibqos(*args[:-1], "json", "--label", "job_id=7").json["labels"] == {"job_id": "7"}
+    for bad in ("a", "=b", "1a=b", "a-b=c", "__a=b", "command=x", "fabric=x", "severity=x", "node=x", "host=x", "hca=x", "fatal=x", "outcome=x",
+                "about=x", "at_least=x", "ber=x", "x" * 64 + "=a", "\xe9=1"):
+        assert "--label" in ibqos(*args, "--label", bad).ok(3).stderr, bad
+    assert "twice" in ibqos(*args, "--label", "a=1", "--label", "a=2").ok(3).stderr
+    assert "more than" in ibqos(*args, *(w for i in range(9) for w in ("--label", f"a{i}=1"))).ok(3).stderr
+
+
+def test_labels_of_metrics_are_refused(ibqos, tmp_path):
+    """Each name of a label that any golden metric has."""
+    names = set()
+    folder = os.path.join(run.TOP, "tests", "golden", "report")
+    for name in os.listdir(folder):
+        if name.endswith(".prom"):
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                names |= set(re.findall(r'[{,](\w+)="', f.read()))
+    assert {"command", "verdict", "version", "peer"} <= names
+    for name in names:
+        ibqos("job", "host", "--sysfs", tmp_path, "--label", f"{name}=x").ok(3)

@@ -219,6 +219,7 @@ static void build_clean(struct report *r, struct finding_list *findings)
 static void build_error(struct report *r, struct finding_list *findings)
 {
 	build_clean(r, findings);
+	report_section(r, "ports", "ports"); /* wherever it breaks */
 	report_string(r, "error", NULL, "cannot read the ports: a|b\nc");
 }
 
