@@ -67,6 +67,19 @@ const char *counter_xmit_detail_name(unsigned which); /* 0..COUNTER_XMIT_DETAILS
 
 #define COUNTER_BIT(id) (1u << (id))
 
+/*
+ * What a port sent of each SL, and how long each VL had to wait: PortXmitDataSL (32 bits), PortXmitDataSLExt (64 bits),
+ * PortVLXmitWaitCounters (16 bits; IBA 16.1.4.8). PortSamplesControl:OptionMask says which of them there are.
+ */
+struct counter_shares {
+	bool has_sent, has_waited;
+	bool wide;		   /* sent[] is of 64 bits */
+	uint16_t saturated;	   /* SLs whose sent[] is at all ones */
+	uint64_t sent[QOS_SLS];	   /* in 4 bytes */
+	uint16_t waited[QOS_SLS];  /* by VL, ticks; at all ones: that many or more */
+};
+void counter_decode_shares(struct counter_shares *shares, uint16_t attribute, const uint8_t *data);
+
 /* What one port has answered. */
 struct counter_reading {
 	bool wanted;	    /* active, with a device that has a LID, and in the scope */
@@ -94,12 +107,16 @@ enum counters_item {
 	COUNTERS_SAMPLES,
 	COUNTERS_RCV_DETAILS,
 	COUNTERS_XMIT_DETAILS,
+	COUNTERS_SENT_SL, /* this and what follows only with `shares` */
+	COUNTERS_SENT_SL_EXT,
+	COUNTERS_VL_WAIT,
 	COUNTERS_ITEMS
 };
 const char *counters_item_name(enum counters_item item); /* "ClassPortInfo", ... */
 
 struct counters {
 	struct counter_reading *ports; /* by port index */
+	struct counter_shares *shares; /* likewise; NULL: not asked */
 	uint32_t wanted, read;	       /* ports; read: all that they must answer was */
 	uint32_t no_lid;	       /* active, in the scope, but no LID to ask at */
 	struct check_coverage coverage[COUNTERS_ITEMS];
@@ -108,10 +125,11 @@ struct counters {
 
 /*
  * Asks all active ports of the scope (NULL: all), both ends of each link: ClassPortInfo of each device, then what it says
- * that there is, then details of totals that are not zero. Gets only. 0; -EINTR; -ENOMEM; -errno when the wire broke: the
+ * that there is, then details of totals that are not zero; with `shares` also what each SL sent. Gets only. 0; -EINTR; -ENOMEM; -errno when the wire broke: the
  * rest is then counted as not asked. counters_clear() frees what is in it, in any case.
  */
-int counters_ask(struct source *source, const struct fabric *fabric, const struct scope *scope, struct counters *counters);
+int counters_ask(struct source *source, const struct fabric *fabric, const struct scope *scope, bool shares,
+		 struct counters *counters);
 void counters_clear(struct counters *counters);
 /* What was not answered, one a device. */
 void counters_gaps(const struct counters *counters, const struct fabric *fabric, struct finding_list *findings);
@@ -191,5 +209,34 @@ struct counters_result {
  */
 int counters_judge(const struct counters *counters, const struct fabric *fabric, struct state *state,
 		   const struct counters_options *options, struct finding_list *findings, struct counters_result *result);
+
+/* --- what each class had of busy ports --- */
+
+struct shares_options {
+	uint64_t now; /* when the readings were taken */
+	const struct plan *plan; /* what classes are promised; NULL: nothing is, and only how busy ports are is told */
+	const struct policy *policy; /* of the plan */
+	unsigned busy, tolerance; /* percent; 0: POLICY_BUSY, POLICY_TOLERANCE */
+};
+struct shares_row {
+	bool judged; /* busy since an earlier look */
+	uint64_t seconds;
+	double busy;		/* fraction of the data rate that was sent */
+	double share[QOS_SLS];	/* by class of the plan: fraction of what was sent */
+};
+struct shares_result {
+	struct shares_row *rows; /* by port index; the caller frees it */
+	uint32_t counted;	 /* ports that tell what each SL sent */
+	uint32_t known;		 /* of these with an earlier look at the same link, and nothing begun anew or full */
+	uint32_t busy;		 /* of these busy all the time since */
+	uint32_t low;		 /* findings */
+	uint32_t unsure[QOS_SLS]; /* by class: ports on which it had less than promised, and may have had no more to send */
+};
+/*
+ * Compares what each class had of what busy ports sent since the state's look (NULL: there is none) with what it is promised, and puts
+ * this one there. counters->shares must be there. 0 or -ENOMEM.
+ */
+int counters_shares(const struct counters *counters, const struct fabric *fabric, struct state *state,
+		    const struct shares_options *options, struct finding_list *findings, struct shares_result *result);
 
 #endif

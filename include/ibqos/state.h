@@ -8,6 +8,7 @@
 
 #include "ibqos/counters.h"
 
+#define STATE_FORGET_S (90 * UINT64_C(86400)) /* what was not seen for so long is forgotten */
 #define STATE_LOCK_MS 30000u	    /* how long a run waits for others that write the same file */
 #define STATE_HOLD_S 3600u	    /* a finding stays so long after it was last seen */
 #define STATE_BUCKET_S 86400u	    /* growth is kept by so long buckets, the last one and the one before */
@@ -29,6 +30,19 @@ struct state_port {
 	uint32_t known, saturated;
 	uint64_t value[COUNTERS];
 	struct state_bucket last, before;
+};
+
+/* What a port had sent of each SL at its last look. */
+struct state_shares {
+	uint64_t guid, peer_guid; /* of nodes */
+	uint8_t port, peer_port;
+	uint8_t width;	/* enum link_width; 0: unknown */
+	uint16_t speed; /* enum link_speed */
+	bool wide, has_waited;
+	uint16_t saturated;
+	uint64_t at;
+	uint64_t sent[QOS_SLS];
+	uint16_t waited[QOS_SLS]; /* by VL */
 };
 
 struct state_finding {
@@ -60,10 +74,11 @@ struct state {
 	uint64_t written; /* 0: never */
 	struct state_node *nodes;
 	struct state_port *ports; /* by GUID and port number */
+	struct state_shares *shares; /* by GUID and port number */
 	struct state_finding *findings;
 	struct state_ack *acks;
-	size_t node_count, port_count, finding_count, ack_count;
-	size_t node_room, port_room, finding_room, ack_room; /* internal */
+	size_t node_count, port_count, shares_count, finding_count, ack_count;
+	size_t node_room, port_room, shares_room, finding_room, ack_room; /* internal */
 };
 
 /* --- the file --- */
@@ -89,6 +104,10 @@ int state_save(const char *path, const struct fabric *fabric, uint64_t now, stru
 struct state_port *state_port_find(const struct state *state, uint64_t guid, unsigned port);
 /* Puts ports in, in place of those of the same GUID and number, and forgets others read before `forget`. 0 or -ENOMEM. */
 int state_ports_put(struct state *state, const struct state_port *ports, size_t count, uint64_t forget);
+
+const struct state_shares *state_shares_find(const struct state *state, uint64_t guid, unsigned port); /* NULL: none */
+/* Puts these in, in place of those of the same GUID and number that are not later. 0 or -ENOMEM. */
+int state_shares_put(struct state *state, const struct state_shares *shares, size_t count, uint64_t now);
 
 /* --- findings and acknowledgements --- */
 

@@ -140,6 +140,37 @@ static void take(struct counter_reading *reading, unsigned id, uint64_t value, u
 		reading->wide |= bit;
 }
 
+/*
+ * Behind PortSelect and CounterSelect 16 values, SL or VL 0 first; of PortXmitDataSLExt behind four reserved bytes more (libibmad's
+ * fields.c; the layouts in NVIDIA's ibutils2 for the 64-bit one, which libibmad does not have).
+ */
+void counter_decode_shares(struct counter_shares *shares, uint16_t attribute, const uint8_t *data)
+{
+	unsigned bytes = attribute == MAD_PORT_XMIT_DATA_SL_EXT ? 8 : attribute == MAD_PORT_XMIT_DATA_SL ? 4 : 2;
+	const uint8_t *at = data + (bytes == 8 ? 8 : 4);
+
+	if (bytes == 4 && shares->wide)
+		return;
+	shares->saturated = bytes == 2 ? shares->saturated : 0;
+	for (unsigned i = 0; i < QOS_SLS; i++, at += bytes) {
+		uint64_t value = 0, highest = bytes == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * bytes) - 1;
+
+		for (unsigned k = 0; k < bytes; k++)
+			value = value << 8 | at[k];
+		if (bytes == 2) {
+			shares->waited[i] = (uint16_t)value;
+			continue;
+		}
+		shares->sent[i] = value;
+		shares->saturated |= value == highest ? (uint16_t)(1u << i) : 0;
+	}
+	if (bytes == 2)
+		shares->has_waited = true;
+	else
+		shares->has_sent = true;
+	shares->wide |= bytes == 8;
+}
+
 void counter_decode(struct counter_reading *reading, uint16_t attribute, bool ext_errors, const uint8_t *data)
 {
 	unsigned i;

@@ -17,6 +17,15 @@
 #define CAP2_EXT_ERRORS (1u << 1)
 #define CAP2_SHIFT 5 /* its low bits are the response time */
 
+/*
+ * PortSamplesControl:OptionMask, 64 bits: which optional attributes there are (IBA 16.1.3.2; those of SLs as in the layouts of
+ * NVIDIA's ibutils2).
+ */
+#define OPTION_BYTE 12
+#define OPTION_VL_XMIT_WAIT 23
+#define OPTION_XMIT_DATA_SL 55
+#define OPTION_XMIT_DATA_SL_EXT 57
+
 /* What a port still has to be asked, a bit an item. */
 #define ITEM(item) (1u << (item))
 
@@ -54,6 +63,8 @@ struct model {
 #define ROUND_CLASS ITEM(COUNTERS_CLASS_PORT_INFO)
 #define ROUND_COUNTERS (ITEM(COUNTERS_PORT) | ITEM(COUNTERS_EXT))
 #define ROUND_SPEEDS ITEM(COUNTERS_SPEEDS)
+#define ROUND_OPTIONS ITEM(COUNTERS_SAMPLES)
+#define ROUND_SHARES (ITEM(COUNTERS_SENT_SL) | ITEM(COUNTERS_SENT_SL_EXT) | ITEM(COUNTERS_VL_WAIT))
 #define ROUND_DETAILS (ITEM(COUNTERS_SAMPLES) | ITEM(COUNTERS_RCV_DETAILS) | ITEM(COUNTERS_XMIT_DETAILS))
 
 static const struct {
@@ -68,6 +79,9 @@ static const struct {
 	[COUNTERS_SAMPLES] = {"PortSamplesControl", MAD_PORT_SAMPLES_CONTROL, false},
 	[COUNTERS_RCV_DETAILS] = {"PortRcvErrorDetails", MAD_PORT_RCV_ERROR_DETAILS, false},
 	[COUNTERS_XMIT_DETAILS] = {"PortXmitDiscardDetails", MAD_PORT_XMIT_DISCARD_DETAILS, false},
+	[COUNTERS_SENT_SL] = {"PortXmitDataSL", MAD_PORT_XMIT_DATA_SL, false},
+	[COUNTERS_SENT_SL_EXT] = {"PortXmitDataSLExt", MAD_PORT_XMIT_DATA_SL_EXT, false},
+	[COUNTERS_VL_WAIT] = {"PortVLXmitWaitCounters", MAD_PORT_VL_XMIT_WAIT, false},
 };
 
 const char *counters_item_name(enum counters_item item)
@@ -139,6 +153,32 @@ static void take_class(struct asking *a, uint32_t agent, const uint8_t *data)
 	}
 }
 
+static bool option(const uint8_t *data, unsigned bit)
+{
+	return data[OPTION_BYTE + 7 - bit / 8] >> bit % 8 & 1;
+}
+
+/* What a device counts by SL and VL, of all its ports. */
+static void take_options(struct asking *a, uint32_t agent, const uint8_t *data)
+{
+	uint16_t wants = 0;
+
+	if (option(data, OPTION_XMIT_DATA_SL_EXT))
+		wants |= ITEM(COUNTERS_SENT_SL_EXT);
+	else if (option(data, OPTION_XMIT_DATA_SL))
+		wants |= ITEM(COUNTERS_SENT_SL);
+	if (wants && option(data, OPTION_VL_XMIT_WAIT))
+		wants |= ITEM(COUNTERS_VL_WAIT);
+	for (uint32_t port = agent; port <= last_of(a->fabric, agent); port++)
+		if (a->counters->ports[port].wanted)
+			a->wants[port] |= wants;
+}
+
+static bool is_of_shares(enum counters_item item)
+{
+	return item == COUNTERS_SENT_SL || item == COUNTERS_SENT_SL_EXT || item == COUNTERS_VL_WAIT;
+}
+
 static void fail(struct counter_reading *reading, const struct mad_answer *answer)
 {
 	if (reading->outcome != MAD_ANSWERED)
@@ -156,7 +196,11 @@ static void take(void *arg, const struct source_query *query, const struct mad_a
 	a->counters->coverage[item].ended[answer->outcome]++;
 	if (item == COUNTERS_SPEEDS)
 		a->speeds[query->port] = (struct speeds){true, true, {.outcome = answer->outcome, .status = answer->status}};
-	if (answer->outcome == MAD_ANSWERED && item == COUNTERS_CLASS_PORT_INFO)
+	if (answer->outcome == MAD_ANSWERED && item == COUNTERS_SAMPLES && a->round == ROUND_OPTIONS)
+		take_options(a, query->agent, answer->data);
+	if (answer->outcome == MAD_ANSWERED && is_of_shares(item))
+		counter_decode_shares(&a->counters->shares[query->port], query->attribute, answer->data);
+	else if (answer->outcome == MAD_ANSWERED && item == COUNTERS_CLASS_PORT_INFO)
 		take_class(a, query->agent, answer->data);
 	else if (answer->outcome == MAD_ANSWERED)
 		counter_decode(reading, query->attribute, a->ext_errors[query->agent], answer->data);
@@ -165,7 +209,7 @@ static void take(void *arg, const struct source_query *query, const struct mad_a
 	else if (item == COUNTERS_CLASS_PORT_INFO) /* what else there is to ask is then not known */
 		for (uint32_t port = query->agent; port <= last_of(a->fabric, query->agent); port++)
 			fail(&a->counters->ports[port], answer);
-	else if (items[item].must)
+	else if (items[item].must || is_of_shares(item)) /* it says that it has those */
 		fail(reading, answer);
 }
 
@@ -299,6 +343,8 @@ static void want_details(struct asking *a)
 			a->wants[i] |= ITEM(COUNTERS_RCV_DETAILS);
 		if (r->known & COUNTER_BIT(COUNTER_XMIT_DISCARDS) && r->value[COUNTER_XMIT_DISCARDS] > 0)
 			a->wants[i] |= ITEM(COUNTERS_XMIT_DETAILS);
+		if (r->has_tick)
+			ticked = a->fabric->ports[i].node;
 		if (r->value[COUNTER_XMIT_WAIT] > 0 && a->fabric->ports[i].node != ticked) {
 			a->wants[i] |= ITEM(COUNTERS_SAMPLES);
 			ticked = a->fabric->ports[i].node;
@@ -325,7 +371,20 @@ static void spread_ticks(struct asking *a)
 	}
 }
 
-int counters_ask(struct source *source, const struct fabric *fabric, const struct scope *scope, struct counters *counters)
+/* The first port of each device says what all of them count. */
+static void want_options(struct asking *a)
+{
+	for (uint32_t i = 0; i < a->agent_count; i++) {
+		uint32_t port = a->agents[i];
+
+		while (port < last_of(a->fabric, a->agents[i]) && !a->counters->ports[port].wanted)
+			port++;
+		a->wants[port] |= ITEM(COUNTERS_SAMPLES);
+	}
+}
+
+int counters_ask(struct source *source, const struct fabric *fabric, const struct scope *scope, bool shares,
+		 struct counters *counters)
 {
 	size_t room = fabric->port_count + 1u;
 	struct asking a = {.fabric = fabric, .counters = counters};
@@ -337,7 +396,9 @@ int counters_ask(struct source *source, const struct fabric *fabric, const struc
 	a.wants = calloc(room, sizeof(*a.wants));
 	a.ext_errors = calloc(room, sizeof(*a.ext_errors));
 	a.speeds = calloc(room, sizeof(*a.speeds));
-	if (!counters->ports || !a.agents || !a.at || !a.wants || !a.ext_errors || !a.speeds)
+	if (shares)
+		counters->shares = calloc(room, sizeof(*counters->shares));
+	if ((shares && !counters->shares) || !counters->ports || !a.agents || !a.at || !a.wants || !a.ext_errors || !a.speeds)
 		goto out;
 	choose(&a, scope);
 	error = ask(&a, source, ROUND_CLASS, 0);
@@ -350,6 +411,11 @@ int counters_ask(struct source *source, const struct fabric *fabric, const struc
 	want_speeds(&a);
 	error = ask(&a, source, ROUND_SPEEDS, error);
 	judge_speeds(&a);
+	if (shares) {
+		want_options(&a);
+		error = ask(&a, source, ROUND_OPTIONS, error);
+		error = ask(&a, source, ROUND_SHARES, error);
+	}
 	want_details(&a);
 	error = ask(&a, source, ROUND_DETAILS, error);
 	spread_ticks(&a);
@@ -368,6 +434,7 @@ out:
 void counters_clear(struct counters *counters)
 {
 	free(counters->ports);
+	free(counters->shares);
 	*counters = (struct counters){0};
 }
 

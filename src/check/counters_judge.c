@@ -11,7 +11,6 @@
 #include "ibqos/link.h"
 
 #define NARROW_HALF (UINT64_C(1) << 31)
-#define FORGET_S (90 * UINT64_C(86400)) /* a port that was not seen for so long */
 
 static bool is_traffic(unsigned id)
 {
@@ -211,7 +210,7 @@ static int remember(struct judging *g)
 	for (uint32_t i = 0; i < g->fabric->port_count; i++)
 		if (is_judged(g, i))
 			ports[count++] = g->ports[i].now;
-	error = state_ports_put(g->state, ports, count, g->options->now > FORGET_S ? g->options->now - FORGET_S : 0);
+	error = state_ports_put(g->state, ports, count, g->options->now > STATE_FORGET_S ? g->options->now - STATE_FORGET_S : 0);
 	free(ports);
 	return error;
 }

@@ -27,6 +27,7 @@ void state_clear(struct state *state)
 	free(state->label);
 	free(state->nodes);
 	free(state->ports);
+	free(state->shares);
 	free(state->findings);
 	free(state->acks);
 	*state = (struct state){0};
@@ -70,6 +71,51 @@ int state_ports_put(struct state *state, const struct state_port *ports, size_t 
 	free(state->ports);
 	state->ports = merged;
 	state->port_count = state->port_room = to;
+	return 0;
+}
+
+static int compare_shares(const void *left, const void *right)
+{
+	const struct state_shares *a = left, *b = right;
+
+	if (a->guid != b->guid)
+		return a->guid < b->guid ? -1 : 1;
+	return (a->port > b->port) - (a->port < b->port);
+}
+
+const struct state_shares *state_shares_find(const struct state *state, uint64_t guid, unsigned port)
+{
+	struct state_shares key = {.guid = guid, .port = (uint8_t)port};
+
+	if (port > UINT8_MAX || state->shares_count == 0)
+		return NULL;
+	return bsearch(&key, state->shares, state->shares_count, sizeof(key), compare_shares);
+}
+
+int state_shares_put(struct state *state, const struct state_shares *shares, size_t count, uint64_t now)
+{
+	struct state_shares *merged = calloc(state->shares_count + count + 1, sizeof(*merged));
+	size_t to = 0;
+
+	if (!merged)
+		return -ENOMEM;
+	for (size_t i = 0; i < state->shares_count; i++) {
+		const struct state_shares *old = &state->shares[i];
+		const struct state_shares *new = count > 0 ? bsearch(old, shares, count, sizeof(*shares), compare_shares) : NULL;
+
+		if (old->at + STATE_FORGET_S >= now && (!new || new->at < old->at))
+			merged[to++] = *old;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct state_shares *old = state_shares_find(state, shares[i].guid, shares[i].port);
+
+		if (!old || old->at <= shares[i].at)
+			merged[to++] = shares[i];
+	}
+	qsort(merged, to, sizeof(*merged), compare_shares);
+	free(state->shares);
+	state->shares = merged;
+	state->shares_count = state->shares_room = to;
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The state file: lines of words. Format: docs/state-file.md. What is written is read as the same, and nothing else is taken:
+ * The state file read: lines of words. Format: docs/state-file.md. What is written is read as the same, and nothing else is taken:
  * a file of which a line is missing or changed beyond reason is refused as a whole.
  */
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 #include "ibqos/link.h"
 #include "ibqos/state.h"
+#include "state_file.h"
 
-#define HEAD "ibqos-state 1"
 #define TIME_MAX (UINT64_C(1) << 40) /* seconds: beyond any date, and sums of them never run over */
 
 struct reader {
@@ -247,6 +247,64 @@ static bool read_port(struct reader *r)
 	return true;
 }
 
+/* Sixteen numbers; '+' behind one: that many or more; false: none are known ('-' alone). */
+static bool read_sixteen(struct reader *r, uint64_t max, uint64_t value[QOS_SLS], uint16_t *more, bool *known)
+{
+	const char *first = r->at;
+
+	*known = true;
+	if (first && *first == '-' && (first[1] == ' ' || first[1] == '\0')) {
+		*known = false;
+		return word(r) != NULL;
+	}
+	for (unsigned i = 0; i < QOS_SLS; i++) {
+		char *text = word(r);
+		size_t size = text ? strlen(text) : 0;
+		bool plus = size > 1 && text[size - 1] == '+';
+
+		if (plus)
+			text[size - 1] = '\0';
+		if (!text || text_to_u64(text, max, &value[i]) != 0)
+			return fail(r, "what an SL or VL has is missing or no number");
+		*more |= plus ? (uint16_t)(1u << i) : 0;
+	}
+	return true;
+}
+
+static bool read_sent(struct reader *r)
+{
+	struct state *s = r->state;
+	struct state_shares p = {0}, *before = s->shares_count > 0 ? &s->shares[s->shares_count - 1] : NULL;
+	uint64_t port, peer_port, bits, waited[QOS_SLS] = {0};
+	struct state_port link = {0};
+	uint16_t none = 0;
+	bool known;
+
+	if (!number(r, UINT64_MAX, &p.guid) || !number(r, 254, &port) || !number(r, UINT64_MAX, &p.peer_guid) ||
+	    !number(r, 254, &peer_port) || !read_link(r, &link) || !number(r, TIME_MAX, &p.at) || !number(r, 64, &bits))
+		return false;
+	if (bits != 32 && bits != 64)
+		return fail(r, "what SLs sent is of neither 32 nor 64 bits");
+	if (!read_sixteen(r, bits == 64 ? UINT64_MAX : UINT32_MAX, p.sent, &p.saturated, &known) ||
+	    !read_sixteen(r, UINT16_MAX, waited, &none, &p.has_waited) || !at_end(r))
+		return false;
+	if (!known || none)
+		return fail(r, "what SLs sent is not there");
+	p.port = (uint8_t)port;
+	p.peer_port = (uint8_t)peer_port;
+	p.width = link.width;
+	p.speed = link.speed;
+	p.wide = bits == 64;
+	for (unsigned i = 0; i < QOS_SLS; i++)
+		p.waited[i] = (uint16_t)waited[i];
+	if (p.guid == 0 || (before && (before->guid > p.guid || (before->guid == p.guid && before->port >= p.port))))
+		return fail(r, "ports are not in the order of their GUIDs");
+	if (!grow(r, (void **)&s->shares, &s->shares_room, s->shares_count + 1, sizeof(*s->shares)))
+		return false;
+	s->shares[s->shares_count++] = p;
+	return true;
+}
+
 static bool read_bucket(struct reader *r, bool last)
 {
 	struct state_port *p = r->state->port_count > 0 ? &r->state->ports[r->state->port_count - 1] : NULL;
@@ -323,7 +381,7 @@ static const struct {
 } kinds[] = {
 	{"label", read_label}, {"written", read_written}, {"counters", read_columns}, {"node", read_node},
 	{"port", read_port},   {"last", read_last},	  {"before", read_before},    {"finding", read_finding},
-	{"ack", read_ack},
+	{"ack", read_ack},     {"sent", read_sent},
 };
 
 static bool read_line(struct reader *r)
@@ -350,7 +408,7 @@ static bool read_lines(struct reader *r, char *text)
 		r->line++;
 		r->at = text;
 		if (r->line == 1) {
-			if (strcmp(text, HEAD) != 0)
+			if (strcmp(text, STATE_HEAD) != 0)
 				return fail(r, "it is no state file of this version");
 			continue;
 		}
@@ -382,116 +440,4 @@ int state_parse(const char *text, struct state *state, unsigned *line, const cha
 	*line = r.line;
 	*why = r.why ? r.why : "it cannot be read";
 	return r.no_memory ? -ENOMEM : -EINVAL;
-}
-
-/* --- written --- */
-
-static void put_text(FILE *out, const char *text)
-{
-	if (!text) {
-		fputs(" -", out);
-		return;
-	}
-	fputs(*text ? " " : " %", out);
-	for (const char *c = text; *c; c++) {
-		unsigned char byte = (unsigned char)*c;
-
-		if (byte <= ' ' || byte == '%' || byte == 0x7f || strcmp(text, "-") == 0)
-			fprintf(out, "%%%02x", byte);
-		else
-			fputc(byte, out);
-	}
-}
-
-static void put_values(FILE *out, uint32_t known, uint32_t more, const uint64_t value[COUNTERS])
-{
-	for (unsigned id = 0; id < COUNTERS; id++) {
-		if (known & COUNTER_BIT(id))
-			fprintf(out, " %" PRIu64 "%s", value[id], more & COUNTER_BIT(id) ? "+" : "");
-		else
-			fputs(" -", out);
-	}
-	fputc('\n', out);
-}
-
-static const char *or_none(const char *name)
-{
-	return *name ? name : "-";
-}
-
-static unsigned put_port(FILE *out, const struct state_port *p)
-{
-	const struct state_bucket *buckets[] = {&p->last, &p->before};
-	unsigned lines = 1;
-
-	fprintf(out, "port 0x%016" PRIx64 " %u 0x%016" PRIx64 " %u %s %s %" PRIu64, p->guid, p->port, p->peer_guid,
-		p->peer_port, or_none(link_width_name(p->width)), or_none(link_speed_name(p->speed)), p->at);
-	put_values(out, p->known, p->saturated, p->value);
-	for (unsigned i = 0; i < 2; i++) {
-		uint32_t grown = 0;
-
-		if (buckets[i]->since == 0)
-			continue;
-		for (unsigned id = 0; id < COUNTERS; id++)
-			grown |= buckets[i]->growth[id] || buckets[i]->least & COUNTER_BIT(id) ? COUNTER_BIT(id) : 0;
-		fprintf(out, "%s %" PRIu64 " %" PRIu64, i == 0 ? "last" : "before", buckets[i]->since, buckets[i]->seconds);
-		put_values(out, grown, buckets[i]->least, buckets[i]->growth);
-		lines++;
-	}
-	return lines;
-}
-
-static void put_place(FILE *out, uint64_t guid, int port)
-{
-	fprintf(out, " 0x%016" PRIx64, guid);
-	if (port == FINDING_WHOLE_NODE)
-		fputs(" -", out);
-	else
-		fprintf(out, " %d", port);
-}
-
-static void put_finding(FILE *out, const struct state_finding *f)
-{
-	fprintf(out, "finding %s %s", finding_kind(f->code)->code, finding_severity_name(f->severity));
-	put_place(out, f->guid, f->port);
-	put_place(out, f->peer_guid, f->peer_port);
-	fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64, f->first, f->seen, f->clean);
-	put_text(out, f->what);
-	put_text(out, f->wanted);
-	put_text(out, f->got);
-	fputc('\n', out);
-}
-
-char *state_text(const struct state *state, size_t *size)
-{
-	char *text = NULL;
-	FILE *out = open_memstream(&text, size);
-	size_t i, lines = 5 + state->node_count + state->finding_count + state->ack_count;
-
-	if (!out)
-		return NULL;
-	fputs(HEAD "\nlabel", out);
-	put_text(out, state->label ? state->label : "");
-	fprintf(out, "\nwritten %" PRIu64 "\ncounters", state->written);
-	for (i = 0; i < COUNTERS; i++)
-		fprintf(out, " %s", counter_row((enum counter_id)i)->name);
-	fputc('\n', out);
-	for (i = 0; i < state->node_count; i++) {
-		fprintf(out, "node 0x%016" PRIx64, state->nodes[i].guid);
-		put_text(out, state->nodes[i].name);
-		fputc('\n', out);
-	}
-	for (i = 0; i < state->port_count; i++)
-		lines += put_port(out, &state->ports[i]);
-	for (i = 0; i < state->finding_count; i++)
-		put_finding(out, &state->findings[i]);
-	for (i = 0; i < state->ack_count; i++) {
-		fprintf(out, "ack %s", finding_kind(state->acks[i].code)->code);
-		put_place(out, state->acks[i].guid, state->acks[i].port);
-		fprintf(out, " %" PRIu64, state->acks[i].until);
-		put_text(out, state->acks[i].ticket);
-		fputc('\n', out);
-	}
-	fprintf(out, "end %zu\n", lines);
-	return text_stream_end(out, &text) == 0 ? text : NULL;
 }

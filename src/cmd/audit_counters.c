@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Counters in ibqos audit: asked, judged by how they grew, remembered. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "audit_counters.h"
 
-enum { KEY_COUNTERS = 0x300, KEY_STATE, KEY_THRESHOLDS, KEY_SUPPRESS, KEY_SUPPRESS_COMMON, KEY_CONGESTION, KEY_HOLD, KEY_NOW };
+enum { KEY_COUNTERS = 0x300, KEY_STATE, KEY_THRESHOLDS, KEY_SUPPRESS, KEY_SUPPRESS_COMMON, KEY_CONGESTION, KEY_HOLD, KEY_NOW, KEY_SHARES, KEY_INTERVAL };
 
 static const struct argp_option options_table[] = {
 	{NULL, 0, NULL, 0, "Counters:", 1},
@@ -18,6 +19,8 @@ static const struct argp_option options_table[] = {
 	{"suppress", KEY_SUPPRESS, "NAMES", 0, "counters to tell nothing of: NAME,NAME...", 0},
 	{"suppress-common", KEY_SUPPRESS_COMMON, NULL, 0, "tell nothing of PortRcvSwitchRelayErrors", 0},
 	{"congestion", KEY_CONGESTION, "PERCENT", 0, "warn of ports that could not send for so much of the time", 0},
+	{"shares", KEY_SHARES, NULL, 0, "ask what each service level sent, and compare busy ports with the policy", 0},
+	{"interval", KEY_INTERVAL, "SECONDS", 0, "look twice, so long apart, in place of an earlier run's --state", 0},
 	{"now", KEY_NOW, "SECONDS", OPTION_HIDDEN, "for tests: the time, in seconds since 1970", 0},
 	{0},
 };
@@ -52,12 +55,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_CONGESTION:
 		o->congestion = (unsigned)cmd_number(state, "--congestion", arg, 1, 100);
 		return 0;
+	case KEY_SHARES:
+		o->shares = true;
+		return 0;
+	case KEY_INTERVAL:
+		o->interval = (unsigned)cmd_number(state, "--interval", arg, 5, 86400);
+		return 0;
 	case KEY_NOW:
 		o->now = cmd_number(state, "--now", arg, 1, UINT32_MAX);
 		return 0;
 	case ARGP_KEY_SUCCESS:
-		if (!o->counters && (o->thresholds || o->suppress.suppressed || o->congestion))
-			argp_error(state, "--error-thresholds, --suppress and --congestion are about counters: add --counters");
+		if (!o->counters && (o->thresholds || o->suppress.suppressed || o->congestion || o->shares || o->interval))
+			argp_error(state, "--error-thresholds, --suppress, --congestion, --shares and --interval are about counters: "
+					  "add --counters");
+		if (o->interval && o->state)
+			argp_error(state, "--interval looks twice in one run; with --state the earlier look is that of the run before");
+		if ((o->interval || o->shares) && o->cmd->from)
+			argp_error(state, "--interval and --shares ask the fabric itself, --from looks at a file");
 		if (o->state && o->cmd->from)
 			argp_error(state, "--state remembers what the fabric itself is like, --from looks at a file");
 		return 0;
@@ -108,6 +122,8 @@ static void report_coverage(struct report *r, const struct counters *counters)
 	for (int i = 0; i < COUNTERS_ITEMS; i++) {
 		const struct check_coverage *c = &counters->coverage[i];
 
+		if (i >= COUNTERS_SENT_SL && !counters->shares)
+			continue;
 		report_cell_string(r, counters_item_name(i));
 		report_cell_number(r, c->asked);
 		report_cell_number(r, c->ended[MAD_ANSWERED]);
@@ -181,6 +197,7 @@ static void judge(struct cmd_session *s, const struct cmd_counters_options *opti
 		  struct cmd_counters *c, uint64_t read_at)
 {
 	struct counters_options how = {.now = read_at, .congestion = options->congestion};
+	struct state *state = c->usable ? &c->state : NULL;
 	struct counters_result result;
 	int error;
 
@@ -191,11 +208,13 @@ static void judge(struct cmd_session *s, const struct cmd_counters_options *opti
 		how.congestion = how.congestion ? how.congestion : policy->counters.congestion;
 	}
 	counters_gaps(&c->counters, s->fabric, &s->findings);
-	error = counters_judge(&c->counters, s->fabric, options->state && c->usable ? &c->state : NULL, &how, &s->findings, &result);
+	error = counters_judge(&c->counters, s->fabric, state, &how, &s->findings, &result);
 	if (error != 0)
 		session_fail(s, "cannot judge the counters: %s", strerror(-error));
-	report_result(s->report, &c->counters, &result, options->state);
+	report_result(s->report, &c->counters, &result, options->state || options->interval);
 	report_coverage(s->report, &c->counters);
+	if (c->counters.shares)
+		cmd_shares(s, policy, c, state, read_at);
 	if (s->options->all)
 		report_totals(s, &c->counters);
 	if (c->counters.wanted == 0)
@@ -225,19 +244,54 @@ static void read_state(struct cmd_session *s, const struct cmd_counters_options 
 		session_fail(s, "cannot read '%s': %s", options->state, strerror(-error));
 }
 
+static void ask(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *c)
+{
+	int error = counters_ask(s->source, s->fabric, session_scope_of(s), options->shares, &c->counters);
+
+	c->asked = error == 0;
+	if (error != 0 && error != -EINTR)
+		session_fail(s, "cannot read the counters: %s", strerror(-error));
+}
+
+/* The first of two looks of one run: into a state that is never written. What is wrong then is judged at the second. */
+static void look_before(struct cmd_session *s, const struct cmd_counters_options *options, const struct policy *policy,
+			struct cmd_counters *c)
+{
+	struct counters_options how = {.now = now_of(options)};
+	struct shares_options shares = {.now = how.now, .policy = policy};
+	struct finding_list unheard = {0};
+	struct counters_result result;
+	struct shares_result had = {0};
+	uint64_t end;
+	int error;
+
+	c->state.label = strdup("");
+	ask(s, options, c);
+	if (!c->state.label || !c->counters.ports)
+		return;
+	error = counters_judge(&c->counters, s->fabric, &c->state, &how, &unheard, &result);
+	if (error == 0 && c->counters.shares)
+		error = counters_shares(&c->counters, s->fabric, &c->state, &shares, &unheard, &had);
+	c->usable = error == 0;
+	free(had.rows);
+	finding_list_clear(&unheard);
+	counters_clear(&c->counters);
+	end = clock_ns() + options->interval * UINT64_C(1000000000);
+	while (clock_ns() < end && !ctx_stopped(s->ctx))
+		poll(NULL, 0, 100);
+}
+
 void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *options, const struct policy *policy,
 		      struct cmd_counters *c)
 {
-	uint64_t read_at = now_of(options);
-	int error;
+	uint64_t read_at;
 
-	*c = (struct cmd_counters){.now = read_at, .lock = -1};
-	if (options->counters) {
-		error = counters_ask(s->source, s->fabric, session_scope_of(s), &c->counters);
-		c->asked = error == 0;
-		if (error != 0 && error != -EINTR)
-			session_fail(s, "cannot read the counters: %s", strerror(-error));
-	}
+	*c = (struct cmd_counters){.now = now_of(options), .lock = -1};
+	if (options->interval)
+		look_before(s, options, policy, c);
+	read_at = now_of(options);
+	if (options->counters)
+		ask(s, options, c);
 	if (options->state)
 		read_state(s, options, c);
 	if (c->counters.ports)

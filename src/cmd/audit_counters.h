@@ -15,6 +15,8 @@ struct cmd_counters_options {
 	const char *thresholds;
 	struct counter_thresholds suppress;
 	unsigned congestion, hold_s;
+	bool shares;
+	unsigned interval; /* seconds between two looks of one run; 0: one look */
 	uint64_t now; /* 0: by the machine's clock */
 };
 
@@ -39,5 +41,9 @@ void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *
 		      struct cmd_counters *counters);
 /* After all findings are there: since when, acknowledged or not; and writes the state. Frees. */
 void cmd_counters_end(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters);
+
+/* Judges and reports what each SL sent, for cmd_counters_run(). policy and state NULL: there is none. */
+void cmd_shares(struct cmd_session *s, const struct policy *policy, const struct cmd_counters *counters, struct state *state,
+		uint64_t read_at);
 
 #endif

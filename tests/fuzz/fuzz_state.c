@@ -40,6 +40,8 @@ static void check_state(const char *text)
 	require(again.port_count == first.port_count && again.finding_count == first.finding_count &&
 		again.ack_count == first.ack_count && again.written == first.written);
 	/* puts of its own ports change nothing */
+	for (size_t i = 0; i < first.shares_count; i++)
+		require(state_shares_find(&first, first.shares[i].guid, first.shares[i].port) == &first.shares[i]);
 	require(state_ports_put(&again, first.ports, first.port_count, 0) == 0);
 	free(twice);
 	twice = state_text(&again, &size);

@@ -212,6 +212,39 @@ static void test_details_and_speeds(void **state)
 	assert_int_equal(r.known, 0xfu << COUNTER_SYNC_HEADER);
 }
 
+/* By places written out here: behind 4 bytes, 16 values; the 64-bit ones behind 4 bytes more. */
+static void test_shares(void **state)
+{
+	uint8_t data[MAD_PERF_DATA] = {0};
+	struct counter_shares s = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < 16; i++)
+		image_put32(data, 4 + 4 * i, i == 3 ? UINT32_MAX : 1000 + i);
+	counter_decode_shares(&s, MAD_PORT_XMIT_DATA_SL, data);
+	assert_true(s.has_sent && !s.has_waited && !s.wide);
+	assert_int_equal(s.saturated, 1 << 3);
+	assert_int_equal(s.sent[0], 1000);
+	assert_int_equal(s.sent[15], 1015);
+	memset(data, 0xee, sizeof(data));
+	for (unsigned i = 0; i < 16; i++)
+		image_put64(data, 8 + 8 * i, (UINT64_C(1) << 40) + i);
+	counter_decode_shares(&s, MAD_PORT_XMIT_DATA_SL_EXT, data);
+	assert_true(s.wide);
+	assert_int_equal(s.saturated, 0);
+	assert_int_equal(s.sent[15], (UINT64_C(1) << 40) + 15);
+	for (unsigned i = 0; i < 16; i++)
+		image_put16(data, 4 + 2 * i, (uint16_t)(7 * i));
+	counter_decode_shares(&s, MAD_PORT_VL_XMIT_WAIT, data);
+	assert_true(s.has_waited);
+	assert_int_equal(s.waited[0], 0);
+	assert_int_equal(s.waited[15], 105);
+	assert_int_equal(s.sent[15], (UINT64_C(1) << 40) + 15);
+	memset(data, 0, sizeof(data)); /* the narrower ones do not go before */
+	counter_decode_shares(&s, MAD_PORT_XMIT_DATA_SL, data);
+	assert_int_equal(s.sent[15], (UINT64_C(1) << 40) + 15);
+}
+
 static void test_table(void **state)
 {
 	(void)state;
@@ -252,7 +285,7 @@ static void test_names_of_the_policy(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names_of_the_policy),
+		cmocka_unit_test(test_names_of_the_policy), cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_bounds_by_the_sum),	cmocka_unit_test(test_bounds_by_tables),
 		cmocka_unit_test(test_time_that_proves_a_link), cmocka_unit_test(test_ber_verdicts),
 		cmocka_unit_test(test_port_counters),		cmocka_unit_test(test_extended_without_errors),

@@ -22,6 +22,9 @@
 	"port 0x20 1 0x10 1 - - 990 65535+ - 0\n"
 #define FINDINGS "finding link-ber-high critical 0x10 1 0x20 1 900 990 0 SymbolErrorCounter at%20most - \n"
 #define FINDING "finding link-ber-high critical 0x10 1 0x20 1 900 990 0 SymbolErrorCounter at%20most -\n"
+#define V16 " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"
+#define SENT "sent 0x10 1 0x20 1 4x EDR 990 64 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 18446744073709551615+ -\n" \
+	     "sent 0x10 2 0x20 2 4x EDR 990 32" V16 V16 "\n"
 #define ACK "ack link-flaps 0x10 - 5000 OPS-7\n"
 
 static int parse(const char *text, struct state *s, unsigned *line)
@@ -39,7 +42,13 @@ static void test_read(void **unused)
 	unsigned line;
 
 	(void)unused;
-	assert_int_equal(parse(HEAD NODES PORTS FINDING ACK "end 13\n", &s, &line), 0);
+	assert_int_equal(parse(HEAD NODES PORTS SENT FINDING ACK "end 15\n", &s, &line), 0);
+	assert_int_equal(s.shares_count, 2);
+	assert_true(s.shares[0].wide && !s.shares[0].has_waited && !s.shares[1].wide && s.shares[1].has_waited);
+	assert_int_equal(s.shares[0].saturated, 1 << 15);
+	assert_int_equal(s.shares[1].waited[15], 16);
+	assert_ptr_equal(state_shares_find(&s, 0x10, 2), &s.shares[1]);
+	assert_null(state_shares_find(&s, 0x20, 2));
 	assert_string_equal(s.label, "east wing");
 	assert_int_equal(s.written, 1000);
 	assert_int_equal(s.node_count, 2);
@@ -71,7 +80,7 @@ static void test_written_is_read(void **unused)
 	char *text, *twice;
 
 	(void)unused;
-	assert_int_equal(parse(HEAD NODES PORTS FINDING ACK "end 13\n", &s, &line), 0);
+	assert_int_equal(parse(HEAD NODES PORTS SENT FINDING ACK "end 15\n", &s, &line), 0);
 	assert_int_equal(state_acknowledge(&s, FINDING_LINK_FLAPS, 0x20, 3, "a b%c\n-", 77), 0);
 	assert_int_equal(state_acknowledge(&s, FINDING_LINK_FLAPS, 0x20, 4, "-", 78), 0);
 	assert_int_equal(state_acknowledge(&s, FINDING_LINK_FLAPS, 0x20, 4, "%", 79), 0); /* in its place */
@@ -130,6 +139,12 @@ static void test_refused(void **unused)
 		{HEAD "ack link-flaps 0x10 - 5000 -\nend 6\n", 5},
 		{HEAD "ack link-flaps 0x0 - 5000 T\nend 6\n", 5},
 		{HEAD "nack link-flaps 0x10 - 5000 T\nend 6\n", 5},
+		{HEAD "sent 0x10 1 0x20 1 4x EDR 990 48" V16 " -\nend 6\n", 5},
+		{HEAD "sent 0x10 1 0x20 1 4x EDR 990 32 1 2 3 -\nend 6\n", 5},
+		{HEAD "sent 0x10 1 0x20 1 4x EDR 990 32 - -\nend 6\n", 5},
+		{HEAD "sent 0x10 1 0x20 1 4x EDR 990 32" V16 " 65536" V16 "\nend 6\n", 5},
+		{HEAD "sent 0x10 1 0x20 1 4x EDR 990 32" V16 V16 " 1\nend 6\n", 5},
+		{HEAD "sent 0x10 1 0x20 1 4x EDR 990 32" V16 " -\nsent 0x10 1 0x20 1 4x EDR 990 32" V16 " -\nend 7\n", 6},
 		{HEAD "\nend 6\n", 5},
 	};
 
@@ -148,7 +163,7 @@ static void test_refused(void **unused)
 /* Cut anywhere, a file is refused. */
 static void test_cut(void **unused)
 {
-	const char *whole = HEAD NODES PORTS FINDING ACK "end 13\n";
+	const char *whole = HEAD NODES PORTS SENT FINDING ACK "end 15\n";
 	char copy[2048];
 
 	(void)unused;

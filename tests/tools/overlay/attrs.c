@@ -57,6 +57,9 @@ static const struct attr attrs[] = {
 	 {{IB_PC_FIRST_F, IB_PC_LAST_F}, {IB_PC_QP1_DROP_F, IB_PC_QP1_DROP_F + 1}}},
 	{"PortRcvErrorDetails", CLASS_PMA, 0x15, PORT_IN_DATA, {{IB_PC_RCV_LOCAL_PHY_ERR_F, IB_PC_RCV_ERR_LAST_F}}},
 	{"PortXmitDiscardDetails", CLASS_PMA, 0x16, PORT_IN_DATA, {{IB_PC_XMT_INACT_DISC_F, IB_PC_XMT_DISC_LAST_F}}},
+	{"PortVLXmitWaitCounters", CLASS_PMA, 0x1c, PORT_IN_DATA, {{IB_PC_PORT_VL_XMIT_WAIT_COUNTERS_FIRST_F, IB_PC_PORT_VL_XMIT_WAIT_COUNTERS_LAST_F}}},
+	{"PortXmitDataSL", CLASS_PMA, 0x36, PORT_IN_DATA, {{IB_PC_XMT_DATA_SL_FIRST_F, IB_PC_XMT_DATA_SL_LAST_F}}},
+	{"PortXmitDataSLExt", CLASS_PMA, 0x38, PORT_IN_DATA, {{0}}},
 	{"PortCountersExtended",
 	 CLASS_PMA,
 	 0x1d,
@@ -71,6 +74,8 @@ static const struct attr attrs[] = {
 };
 #define ATTRS (sizeof(attrs) / sizeof(attrs[0]))
 
+#define SL_EXT(sl) {"PortXmitDataSLExt", "XmtDataSL" #sl, 64 + 64 * (sl), 64}
+
 /* Names of our own: first bit from the attribute's first (the highest of a byte is first), and width. */
 static const struct {
 	const char *attr, *name;
@@ -83,6 +88,9 @@ static const struct {
 	{"PortInfo", "CapMask2", 480, 16},
 	{"ClassPortInfo", "CapMask", 16, 16},
 	{"ClassPortInfo", "CapMask2", 32, 27},
+	/* as in the layouts of NVIDIA's ibutils2: four reserved bytes, then 16 values */
+	SL_EXT(0), SL_EXT(1), SL_EXT(2), SL_EXT(3), SL_EXT(4), SL_EXT(5), SL_EXT(6), SL_EXT(7), SL_EXT(8), SL_EXT(9), SL_EXT(10),
+	SL_EXT(11), SL_EXT(12), SL_EXT(13), SL_EXT(14), SL_EXT(15),
 };
 #define OWN_FIELDS (sizeof(own_fields) / sizeof(own_fields[0]))
 
