@@ -31,7 +31,7 @@ static bool ask(struct cmd_session *s, struct state *state, uint64_t now, struct
 {
 	const struct counters_options how = {.now = now};
 	struct counters_result result;
-	int error = counters_ask(s->source, s->fabric, NULL, counters);
+	int error = counters_ask(s->source, s->fabric, NULL, false, counters);
 
 	if (error != 0 && error != -EINTR)
 		session_fail(s, "cannot read the counters: %s", strerror(-error));
@@ -294,7 +294,7 @@ void cmd_maintenance_counters_end(struct cmd_session *s, struct cmd_maintenance 
 		struct counters_result result;
 
 		counters_clear(&counters);
-		error = counters_ask(s->source, s->fabric, NULL, &counters);
+		error = counters_ask(s->source, s->fabric, NULL, false, &counters);
 		if (error == 0)
 			error = counters_judge(&counters, s->fabric, &state, &how, &late, &result);
 		if (error != 0)
