@@ -86,6 +86,7 @@ static int find_odd_bundles(struct comparing *c)
 
 	if (!keys)
 		return -ENOMEM;
+	memset(c->tally, 0, site->fabric->node_count * sizeof(*c->tally));
 	for (size_t i = 0; i < site->bundle_count; i++)
 		if (is_first_end(site, &site->bundles[i]))
 			keys[count++] = (struct pair_key){site->role[site->bundles[i].from],

@@ -18,6 +18,7 @@ struct member {
 	uint32_t leaf;	/* among the family's, from 0, by name */
 	uint32_t block; /* that it is in by the pattern that is tried */
 	uint32_t want;	/* the leaf that the pattern wants; NOWHERE: nothing is known */
+	bool alone;	/* all members of its leaf follow each other by number */
 };
 #define NOWHERE UINT32_MAX
 

@@ -20,14 +20,13 @@ int siblings_add_odd(struct odds *odds, struct odd odd)
 }
 
 /*
- * Siblings are those that share neighbours of a role with a switch: shared[] by node, how many, but for one. Returns the
- * most that one of them shares.
+ * Siblings are those that share neighbours of a role with a switch: shared[] by node, 0 before, how many, but for one. Returns
+ * the most that one of them shares.
  */
 static uint32_t count_shared(const struct site *site, uint32_t node, uint32_t role, uint32_t but, uint32_t *shared)
 {
 	uint32_t most = 0;
 
-	memset(shared, 0, site->fabric->node_count * sizeof(*shared));
 	for (size_t i = site->first_bundle[node]; i < site->first_bundle[node + 1]; i++) {
 		uint32_t via = site->bundles[i].to;
 
@@ -51,18 +50,31 @@ static bool is_near(uint32_t shared, uint32_t most)
 
 enum known { UNKNOWN, NO, YES };
 
-/* Whether none of a switch's siblings, two at least, has a cable to where it has one. */
+/*
+ * Whether none of a switch's siblings, two at least, has a cable to where it has one. This is asked of each bundle: so only
+ * siblings are looked at, not all nodes, and tally[] is left as it was, all 0.
+ */
 static enum known strange_to(struct comparing *c, uint32_t node, uint32_t to)
 {
 	const struct site *site = c->site;
-	uint32_t most = count_shared(site, node, site->role[to], to, c->values), siblings = 0;
+	uint32_t *shared = c->tally, most = count_shared(site, node, site->role[to], to, shared), siblings = 0;
+	bool known = false;
 
-	for (uint32_t n = 0; n < site->fabric->node_count; n++)
-		if (is_near(c->values[n], most)) {
-			siblings++;
-			if (site_between(site, n, to) > 0)
-				return NO;
+	for (size_t i = site->first_bundle[node]; i < site->first_bundle[node + 1]; i++) {
+		uint32_t via = site->bundles[i].to;
+
+		for (size_t j = site->first_bundle[via]; j < site->first_bundle[via + 1]; j++) {
+			uint32_t sibling = site->bundles[j].to;
+
+			if (!known && is_near(shared[sibling], most)) {
+				siblings++;
+				known = site_between(site, sibling, to) > 0;
+			}
+			shared[sibling] = 0;
 		}
+	}
+	if (known)
+		return NO;
 	return siblings >= 2 ? YES : UNKNOWN;
 }
 
@@ -107,6 +119,7 @@ uint32_t siblings_lacking(struct comparing *c, uint32_t node, uint32_t other_rol
 	bool several = false;
 
 	memset(c->tally, 0, nodes * sizeof(*c->tally));
+	memset(shared, 0, nodes * sizeof(*shared));
 	most = count_shared(site, node, other_role, FABRIC_NONE, shared);
 	for (uint32_t sibling = 0; sibling < nodes; sibling++) {
 		if (!is_near(shared[sibling], most))
@@ -135,8 +148,10 @@ uint32_t siblings_lacking(struct comparing *c, uint32_t node, uint32_t other_rol
 static uint32_t tally_siblings(struct comparing *c, uint32_t node, uint32_t role)
 {
 	const struct site *site = c->site;
-	uint32_t most = count_shared(site, node, role, FABRIC_NONE, c->values), siblings = 0;
+	uint32_t most, siblings = 0;
 
+	memset(c->values, 0, site->fabric->node_count * sizeof(*c->values));
+	most = count_shared(site, node, role, FABRIC_NONE, c->values);
 	memset(c->tally, 0, site->fabric->node_count * sizeof(*c->tally));
 	for (uint32_t n = 0; n < site->fabric->node_count; n++) {
 		if (!is_near(c->values[n], most))

@@ -159,13 +159,19 @@ static size_t match(struct family *f)
 	return score;
 }
 
-static bool is_pattern(const struct family *f, size_t score)
+/* How many of a family may be elsewhere. */
+static size_t odd_most(const struct family *f)
 {
-	size_t odd = f->count - score, most = f->count / FAMILY_ODD_OF;
+	size_t most = f->count / FAMILY_ODD_OF;
 
 	if (most < 2)
 		most = f->count >= TWO_ODD_LEAST ? 2 : f->count >= FAMILY_LEAST ? 1 : 0;
-	return odd <= most;
+	return most;
+}
+
+static bool is_pattern(const struct family *f, size_t score)
+{
+	return f->count - score <= odd_most(f);
 }
 
 /* --- patterns --- */
@@ -242,28 +248,68 @@ static void keep(struct family *f, size_t score, bool rows)
 	f->score = score;
 }
 
+/* By leaf, in leaf_most: how many runs of numbers are on it. */
+static void count_runs(struct family *f)
+{
+	for (uint32_t l = 0; l < f->leaf_count; l++)
+		f->leaf_most[l] = 0;
+	for (size_t i = 0; i < f->count; i++)
+		if (i == 0 || f->members[i].leaf != f->members[i - 1].leaf)
+			f->leaf_most[f->members[i].leaf]++;
+	for (size_t i = 0; i < f->count; i++)
+		f->members[i].alone = f->leaf_most[f->members[i].leaf] == 1;
+}
+
+/*
+ * So many numbers in a row a block, in one pass that ends as soon as it is clear that this is no pattern, as nearly all are
+ * that are tried: of each block all but one leaf's are odd. A leaf has no more of a block than its run of numbers there, or, if
+ * it has several runs, than there are of such leaves.
+ */
+static bool set_rows(struct family *f, unsigned long row, unsigned long offset)
+{
+	size_t most = odd_most(f), odd = 0, start = 0, run = 0, longest = 0, scattered = 0;
+	uint32_t block = 0;
+	unsigned long begin = 0; /* of the block, with the offset */
+
+	if (most > f->count - f->score)
+		most = f->count - f->score;
+	for (size_t i = 0; i < f->count; i++) {
+		struct member *m = &f->members[i];
+
+		if (i == 0 || m->number + offset - begin >= row) {
+			begin = (m->number + offset) / row * row;
+			odd += i - start - (longest > scattered ? longest : scattered);
+			if (odd > most)
+				return false;
+			block += i > 0;
+			start = i;
+			run = longest = scattered = 0;
+		}
+		m->block = block;
+		if (!m->alone) {
+			scattered++;
+			continue;
+		}
+		run = i > start && f->members[i - 1].leaf == m->leaf ? run + 1 : 1;
+		longest = run > longest ? run : longest;
+	}
+	odd += f->count - start - (longest > scattered ? longest : scattered);
+	return odd <= most;
+}
+
 /* So many numbers in a row on each switch. */
 static void try_rows(struct family *f)
 {
 	static const unsigned long more[] = {72, 80, 96, 100, 128, 1000};
 	const unsigned long most = 64;
 
+	count_runs(f);
 	for (size_t n = 2; n <= most + sizeof(more) / sizeof(more[0]); n++) {
 		unsigned long row = n <= most ? n : more[n - most - 1];
 
-		for (unsigned long offset = 0; offset < (row <= most ? row : 2); offset++) {
-			uint32_t block = 0;
-			unsigned long before = 0;
-
-			for (size_t i = 0; i < f->count; i++) {
-				unsigned long now = (f->members[i].number + offset) / row;
-
-				block += i > 0 && now != before;
-				before = now;
-				f->members[i].block = block;
-			}
-			keep(f, match(f), true);
-		}
+		for (unsigned long offset = 0; offset < (row <= most ? row : 2); offset++)
+			if (set_rows(f, row, offset))
+				keep(f, match(f), true);
 	}
 }
 
