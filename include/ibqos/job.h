@@ -258,8 +258,10 @@ struct job_log_host {
 	char *addresses[JOB_LOG_ADDRESSES]; /* "10.0.0.1", by which peers name it; NULL: not told */
 	size_t processes;
 	uint64_t warn, completions, events;
+	size_t devices, first_device; /* how many, and the last one met: index, those before by `next` */
 };
 struct job_log_device {
+	size_t next; /* the host's device before; undefined in its first */
 	size_t host;
 	char *name; /* "mlx5_0:1" */
 	enum job_link link;

@@ -21,8 +21,8 @@ size_t log_find(struct job_log *log, struct log_index **table, const char *key, 
 
 	*added = false;
 	HASH_FIND(hh, *table, key, size, found);
-	if (found)
-		return found->at;
+	if (found) /* what memory ran out for is in the table alone */
+		return found->at < count ? found->at : SIZE_MAX;
 	if (count >= most) {
 		log->untracked++;
 		return SIZE_MAX;
@@ -205,17 +205,18 @@ static struct job_log_process *process_of(struct job_log *log, const struct pref
 {
 	size_t size = (size_t)(p->key_end - p->key), at, host;
 	struct job_log_process *grown;
+	struct log_index *found;
 	bool added;
 
 	if (log->last < log->process_count && strncmp(log->processes[log->last].key, p->key, size) == 0 &&
 	    log->processes[log->last].key[size] == '\0')
 		return &log->processes[log->last];
-	at = log_find(log, &log->by_process, p->key, size, log->process_count, LOG_PROCESSES, &added);
-	if (at == SIZE_MAX)
-		return NULL;
-	log->last = at;
-	if (!added)
-		return &log->processes[at];
+	HASH_FIND(hh, log->by_process, p->key, size, found);
+	if (found && found->at < log->process_count) {
+		log->last = found->at;
+		return &log->processes[found->at];
+	}
+	/* the host first: where there is no room for it, there is none for its processes */
 	host = log_find(log, &log->by_host, p->key, (size_t)(p->host_end - p->key), log->host_count, LOG_HOSTS, &added);
 	if (added) {
 		struct job_log_host *hosts = array_grow(log->hosts, &log->host_room, log->host_count + 1, sizeof(*hosts));
@@ -227,8 +228,14 @@ static struct job_log_process *process_of(struct job_log *log, const struct pref
 		}
 		log->failed |= !hosts;
 	}
+	if (host >= log->host_count)
+		return NULL;
+	at = log_find(log, &log->by_process, p->key, size, log->process_count, LOG_PROCESSES, &added);
+	if (at == SIZE_MAX)
+		return NULL;
+	log->last = at;
 	grown = array_grow(log->processes, &log->process_room, log->process_count + 1, sizeof(*grown));
-	if (!grown || host >= log->host_count) {
+	if (!grown) {
 		log->failed = true;
 		return NULL;
 	}

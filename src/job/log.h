@@ -30,6 +30,7 @@ struct log_prefix {
 #define LOG_PROCESSES 262144   /* ranks of the largest jobs, several times */
 #define LOG_HOSTS 65536
 #define LOG_DEVICES 1048576
+#define LOG_HOST_DEVICES 256 /* of one host */
 #define LOG_EVENTS 16384
 
 struct job_log {

@@ -260,13 +260,16 @@ static void setting(struct job_log *log, const struct log_message *m)
 
 static struct job_log_device *device_of(struct job_log *log, const struct log_message *m, const char *name, size_t size)
 {
+	struct job_log_host *host = &log->hosts[m->process->host];
 	struct job_log_device *grown;
 	char key[160];
 	bool added;
 	size_t at;
 	int length = snprintf(key, sizeof(key), "%zu %.*s", m->process->host, (int)(size > 100 ? 100 : size), name);
 
-	at = log_find(log, &log->by_device, key, (size_t)length, log->device_count, LOG_DEVICES, &added);
+	/* a host full of adapters takes no more: only those that are known are found */
+	at = log_find(log, &log->by_device, key, (size_t)length, log->device_count,
+		      host->devices < LOG_HOST_DEVICES ? LOG_DEVICES : 0, &added);
 	if (at == SIZE_MAX)
 		return NULL;
 	if (!added)
@@ -278,9 +281,11 @@ static struct job_log_device *device_of(struct job_log *log, const struct log_me
 	}
 	log->devices = grown;
 	grown[at] = (struct job_log_device){
-		.host = m->process->host, .name = log_copy(name, size > 100 ? 100 : size), .gdr = -1};
+		.next = host->first_device, .host = m->process->host, .name = log_copy(name, size > 100 ? 100 : size), .gdr = -1};
 	log->failed |= !grown[at].name;
 	log->device_count++;
+	host->first_device = at;
+	host->devices++;
 	return &log->devices[at];
 }
 
@@ -372,17 +377,18 @@ static void device_speed(struct job_log *log, const struct log_message *m)
 static void device_gdr(struct job_log *log, const struct log_message *m)
 {
 	const char *open = memchr(m->text, '\'', m->size), *close;
+	const struct job_log_host *host = &log->hosts[m->process->host];
 	bool enabled = find(m, " Enabled ") != NULL;
 
 	m->process->net_lines = true;
 	close = open ? memchr(open + 1, '\'', (size_t)(message_end(m) - open - 1)) : NULL;
 	if (!close)
 		return;
-	for (size_t i = 0; i < log->device_count; i++) {
+	for (size_t n = 0, i = host->first_device; n < host->devices; n++, i = log->devices[i].next) {
 		struct job_log_device *d = &log->devices[i];
 		size_t size = (size_t)(close - open - 1);
 
-		if (d->host == m->process->host && strncmp(d->name, open + 1, size) == 0 && d->name[size] == ':')
+		if (strncmp(d->name, open + 1, size) == 0 && d->name[size] == ':')
 			d->gdr = enabled && d->gdr != 0;
 	}
 }
@@ -458,14 +464,44 @@ static void version(const struct log_message *m)
 		m->process->nccl = nccl;
 }
 
+/* 2.29.7 to 2.30.4 with a port to fail over to: "NET/IB: f: Got completion with error (devIndex=0, wc->status=(NAME)12, …" */
+static void survived(struct job_log *log, const struct log_message *m, const char *at)
+{
+	const char *end = message_end(m), *status = memmem(at, (size_t)(end - at), "wc->status=(", 12);
+	const char *close = status ? memchr(status, ')', (size_t)(end - status)) : NULL;
+	long code = close ? number(close + 1, end) : -1;
+
+	if (code < 0)
+		return;
+	event(log, m, JOB_LOG_COMPLETION, NULL, 0, (int)code, 0, m->text, m->size, NULL, 0);
+	log->hosts[m->process->host].completions++;
+}
+
+/* From 2.30.7: "NET/IB : mlx5_0:1 speed change detected: 400000 -> 200000 Mbps" */
+static void speed_change(struct job_log *log, const struct log_message *m, const char *at)
+{
+	const char *device = m->text + strlen("NET/IB : ");
+
+	if (device >= at)
+		return;
+	event(log, m, JOB_LOG_ASYNC, device, (size_t)(at - device), 0, 0, at + 1, (size_t)(message_end(m) - at - 1), NULL, 0);
+	log->hosts[m->process->host].events++;
+}
+
 static void net_ib(struct job_log *log, const struct log_message *m)
 {
+	const char *at;
+
 	if (begins(m, "NET/IB : Using"))
 		devices(log, m);
 	else if (begins(m, "NET/IB : No device found") && m->process->cause < JOB_LOG_CAUSE_DISABLED)
 		m->process->cause = JOB_LOG_CAUSE_NO_DEVICE;
 	else if (begins(m, "NET/IB: [") && find(m, " speed="))
 		device_speed(log, m);
+	else if (begins(m, "NET/IB: ") && (at = find(m, "Got completion with error (")))
+		survived(log, m, at);
+	else if (begins(m, "NET/IB : ") && (at = find(m, " speed change detected: ")))
+		speed_change(log, m, at);
 	else if (find(m, " mtu ") && (find(m, " LID ") || find(m, " GID ")))
 		m->process->net_lines = true;
 }

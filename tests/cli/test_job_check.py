@@ -169,6 +169,9 @@ RULES = [
 def test_rule(check, env, args, code, text):
     found = [f for (c, _), f in check(env, *args).items() if c == code]
     assert found, f"{code} not found"
+    for f in found:  # which setting, where, and what to do about it; the whole environment has no line
+        assert f["what"] and f["file"] and f["title"] and f["advice"], f
+        assert f["line"] or "=" not in f["what"] or f["what"].startswith("trafficClass"), f
     assert any(text in " ".join(str(f[k]) for k in ("what", "wanted", "got", "detail")) for f in found), found
 
 

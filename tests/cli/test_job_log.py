@@ -242,3 +242,38 @@ def peak(tmp_path, text, times):
         return most
     finally:
         run.end(p)
+
+
+def test_more_than_is_kept(log):
+    """Hosts, adapters of a host, kinds of warnings beyond what there is room for: told, and what is kept is right."""
+    hosts = "".join(f"h{i}:{i}:1 [0] NCCL INFO Using network IB\n" for i in range(66000))
+    r = log(hosts, codes=(3,))
+    assert len(r.json["hosts"]) == 65536 == len(r.json["processes"]) and r.json["nccl_lines"] == 65536
+    cut, = [f for f in r.json["findings"] if f["code"] == "job-log-cut"]
+    assert "464 lines not counted" in cut["got"]
+    devices = PREFIX + "NET/IB : Using " + " ".join(f"[{i}]mlx5_{i}:1/IB" for i in range(300)) + "\n"
+    enabled = "".join(PREFIX + f"NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_{i}'\n" for i in (0, 255, 256))
+    r = log(devices + enabled + PREFIX + "Using network IB\n", codes=(3,))
+    assert len(r.json["adapters"]) == 256 and [d["adapter"] for d in r.json["adapters"] if d["gdr"] == "enabled"] == ["mlx5_0:1", "mlx5_255:1"]
+    warnings = "".join(f"h:1:1 [0] f.cc:{i} NCCL WARN x\n" for i in range(17000))
+    r = log(warnings, codes=(3,))
+    assert len(r.json["events"]) == 16384 and r.json["hosts"][0]["warnings"] == 17000
+
+
+def test_counts_are_typed(log):
+    """What a monitor needs stands in the report as numbers, by host, adapter and status."""
+    warn = "gpu-01:100:101 [0] a.cc:1 NCCL WARN "
+    r = log(GOOD + (warn + "NET/IB: Got completion from peer 10.0.0.2<1> with status=12 opcode=0 len=0 vendor err 129 (Send) hca mlx5_0\n") * 3
+            + warn + "NET/IB : mlx5_0:1 Got async error event: port error\n", codes=(2,))
+    assert [(e["host"], e["adapter"], e["kind"], e["status"], e["vendor"], e["count"], e["line"]) for e in r.json["events"]] == [
+        ("gpu-01", "mlx5_0", "failed transfer", 12, 129, 3, 10), ("gpu-01", "mlx5_0:1", "event", None, None, 1, 13)]
+    host, = r.json["hosts"]
+    assert (host["warnings"], host["completions"], host["events"]) == (4, 3, 1)
+
+
+def test_speed_and_failover(log):
+    """What NCCL does not call a warning: a port that changed its speed, a transfer that went on over another port."""
+    r = log(GOOD + PREFIX + "NET/IB : mlx5_0:1 speed change detected: 400000 -> 200000 Mbps\n" + PREFIX
+            + "NET/IB: f: Got completion with error (devIndex=1, wc->status=(IBV_WC_RETRY_EXC_ERR)12, wc->opcode=(IBV_WC_SEND)0)\n", codes=(2,))
+    assert [(f["code"], f["severity"], f["line"]) for f in r.json["findings"]] == [
+        ("job-log-completion", "critical", 11), ("job-log-async", "warning", 10)]
