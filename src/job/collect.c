@@ -48,8 +48,8 @@ static int own_environment(struct job_env *env)
 	return error;
 }
 
-/* Files of /proc have no size to be read by. */
-static int read_proc(const char *path, char **data, size_t *size)
+/* Files of /proc and pipes have no size to be read by. A NUL stands behind what was read. */
+static int read_stream(const char *path, char **data, size_t *size)
 {
 	FILE *from = fopen(path, "re");
 	char *text = NULL;
@@ -60,7 +60,7 @@ static int read_proc(const char *path, char **data, size_t *size)
 	if (!from)
 		return -errno;
 	do {
-		char *grown = array_grow(text, &room, *size + 4096, 1);
+		char *grown = array_grow(text, &room, *size + 4097, 1);
 
 		if (!grown) {
 			error = -ENOMEM;
@@ -69,12 +69,29 @@ static int read_proc(const char *path, char **data, size_t *size)
 		text = grown;
 		got = fread(text + *size, 1, 4096, from);
 		*size += got;
+		text[*size] = '\0';
 	} while (got > 0 && *size < FILE_READ_MAX);
-	if (ferror(from))
-		error = -EIO;
+	if (error == 0 && ferror(from))
+		error = errno ? -errno : -EIO;
+	else if (error == 0 && *size >= FILE_READ_MAX)
+		error = -EFBIG;
 	fclose(from);
 	*data = text;
 	return error;
+}
+
+/* A file, or what a shell's <(…) is. */
+static int read_any(const char *path, char **data, size_t *size)
+{
+	struct stat st;
+
+	*data = NULL;
+	*size = 0;
+	if (stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode)))
+		return read_stream(path, data, size);
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return -EISDIR;
+	return file_read(path, data, size);
 }
 
 static int process_environment(struct collect *c)
@@ -84,7 +101,7 @@ static int process_environment(struct collect *c)
 	int error;
 
 	snprintf(path, sizeof(path), "/proc/%u/environ", c->sources->pid);
-	error = read_proc(path, &text, &size);
+	error = read_stream(path, &text, &size);
 	if (error == 0)
 		error = job_env_process(c->env, path, text, size);
 	free(text);
@@ -233,7 +250,7 @@ static int read_with(struct collect *c, const char *path,
 {
 	char *text = NULL;
 	size_t size = 0;
-	int error = file_read(path, &text, &size);
+	int error = read_any(path, &text, &size);
 
 	if (error == 0)
 		error = remember(c->env, path);

@@ -62,7 +62,10 @@ static void lint_key(struct lint *l, const struct conf_line *line)
 
 		finding_set(&f->what, "%.*s", (int)size, key);
 		finding_set(&f->wanted, "%.*s=%.*s", (int)size, key, (int)line->value_size, line->value);
-		finding_set(&f->got, "the key is '%.*s'", (int)line->key_size, line->text);
+		if (line->key_size >= 3 && memcmp(line->text, "\xef\xbb\xbf", 3) == 0) /* which nobody would see */
+			finding_set(&f->got, "a byte order mark and '%.*s' are the key", (int)line->key_size - 3, line->text + 3);
+		else
+			finding_set(&f->got, "the key is '%.*s'", (int)line->key_size, line->text);
 		return;
 	}
 	if (!job_env_cares(line->text, line->key_size))

@@ -69,11 +69,13 @@ static unsigned state(char *text, char **name)
 static int read_pkeys(const char *folder, struct job_port *p)
 {
 	for (unsigned index = 0; index < 65536; index++) {
-		char *text = read_line("%s/pkeys/%u", folder, index);
+		char *text = read_line("%s/pkeys/%u", folder, index), *end = text;
 		unsigned *grown;
 
-		if (!text)
+		if (!text || strtoul(text, &end, 0) > 0xffff || end == text) { /* the end, or what is no P_Key */
+			free(text);
 			return 0;
+		}
 		grown = realloc(p->pkeys, (index + 1) * sizeof(*grown));
 		if (!grown) {
 			free(text);
@@ -96,7 +98,7 @@ static int read_port(const char *hca, unsigned at, struct job_port *p)
 	p->state = state(read_line("%s/state", folder), &p->state_name);
 	p->phys_state = state(read_line("%s/phys_state", folder), &p->phys_name);
 	layer = read_line("%s/link_layer", folder);
-	p->known_layer = layer != NULL;
+	p->known_layer = layer && (strcmp(layer, "InfiniBand") == 0 || strcmp(layer, "Ethernet") == 0);
 	p->infiniband = layer && strcmp(layer, "InfiniBand") == 0;
 	free(layer);
 	p->rate = read_line("%s/rate", folder);

@@ -119,6 +119,8 @@ static bool port(struct look *l, const struct job_hca *h, const struct job_port 
 	struct finding *f;
 
 	if (p->state == JOB_PORT_ACTIVE) {
+		if (!p->known_layer) /* InfiniBand's P_Keys and subnet manager are not looked at then */
+			finding_set(&tell(l, FINDING_JOB_HOST_UNREAD, h, p)->got, "no link layer");
 		rate(l, h, p);
 		pkey(l, h, p);
 		if (p->infiniband && p->sm_lid == 0)

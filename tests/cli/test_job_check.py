@@ -454,3 +454,63 @@ def test_stopped(ibqos, tmp_path):
     finally:
         run.end(p)
     assert p.returncode == 3 and b"stopped by a signal" in err and json.loads(out)["verdict"] == "unknown"
+
+
+def test_pipes(ibqos, tmp_path):
+    """An environment or a script as a shell's <(...) gives it; one without an end is refused, and so is a folder."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for args, text in ((("--env-file", fifo), b"NCCL_IB_SL=3\n"), (("--env-file", fifo), b"NCCL_IB_SL=3\0HOME=/\0"),
+                       ((fifo,), b"export NCCL_IB_SL=3\n")):
+        p = run.start(["sh", "-c", 'cat "$1" >"$2"', "sh", "/dev/stdin", str(fifo)], stdin=subprocess.PIPE)
+        try:
+            p.stdin.write(text)
+            p.stdin.close()
+            r = ibqos("job", "check", *args, "--no-conf", "--format", "json").ok(0)
+        finally:
+            run.end(p)
+        assert [(s["name"], s["value"]) for s in r.json["settings"]] == [("NCCL_IB_SL", "3")]
+    assert ibqos("job", "check", "--env-file", "/dev/null", "--no-conf", "--format", "json").ok(0).json["settings"] == []
+    assert "too large" in ibqos("job", "check", "--env-file", "/dev/zero", "--no-conf").ok(3).stderr
+    assert "Is a directory" in ibqos("job", "check", "--env-file", tmp_path, "--no-conf").ok(3).stderr
+
+
+HOSTILE_CONF = b"\xef\xbb\xbfNCCL_IB_SL=1\r\nNCCL_IB_TC=\x0041\nNCCL_IB_HCA=\0\n\0\nNCCL_DEBUG=INFO\r\n" + b"A" * 5000 + b"=1\nNCCL_IB_SL"
+
+
+def test_hostile_conf(ibqos, root):
+    """NUL, CR, a byte order mark, no end: by every version what the C library leaves, nothing of it at the terminal."""
+    for own in root.rglob(".nccl.conf"):
+        own.unlink()
+    (root / "etc/nccl.conf").write_bytes(HOSTILE_CONF)
+    for version, keeps_cr in (("2.12.7", True), ("2.29.7", True), ("2.30.7", False)):
+        r = ibqos("job", "check", "--env-file", "/dev/null", "--root", root, "--nccl", version, "--format", "json").ok(2)
+        values = counting(r)
+        assert "NCCL_IB_SL" not in values and values["NCCL_IB_TC"] == ""
+        assert ("NCCL_DEBUG=INFO" in [f["what"] for f in r.json["findings"] if f["code"] == "job-value-text"]) == keeps_cr
+        assert {f["code"] for f in r.json["findings"]} >= {"job-conf-key", "job-conf-line"}
+        assert b"\0" not in r.raw and b"\xef\xbb\xbf" not in r.raw
+
+
+def test_broken_outputs(tmp_path):
+    """A reader that goes, a disk that is full: exit status 3 at least, and no signal; each command."""
+    (tmp_path / "policy.yaml").write_text(policy.text(None), encoding="utf-8")
+    (tmp_path / "job.env").write_text("NCCL_IB_SL=1\n")
+    log = os.path.join(run.TOP, "tests", "golden", "nccl-logs", "nccl-2.28.9-default.log")
+    commands = (("check", "--no-conf", "--env-file", tmp_path / "job.env"), ("log", log), ("host", "--sysfs", tmp_path),
+                ("env", "--policy", tmp_path / "policy.yaml", "--class", "training"),
+                ("bw-plan", "--hosts", "a,b", "--hca", "mlx5_0"), ("bw-read", log))
+    for command in commands:
+        argv = [run.binary(), "job", *map(str, command)]
+        with open("/dev/full", "wb") as full:
+            p = run.start(argv, stdout=full, stderr=subprocess.PIPE)
+            err = p.communicate(timeout=60)[1]
+        assert p.returncode in (2, 3) and b"No space left" in err, (command, p.returncode, err)
+        read, write = os.pipe()
+        os.close(read)
+        p = run.start(argv, stdout=write, stderr=subprocess.PIPE)
+        os.close(write)
+        err = p.communicate(timeout=60)[1]
+        assert p.returncode in (2, 3) and b"Broken pipe" in err, (command, p.returncode, err)
+        p = run.start(argv + ["--output", "/dev/full"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        assert p.communicate(timeout=60)[1] and p.returncode in (2, 3), command

@@ -173,3 +173,23 @@ def test_link_layer_of_the_host(ibqos, tmp_path):
     assert check(ibqos, sysfs, tmp_path, "", "--link-layer", "ib", code=0)[0].json["link_layer"] == "infiniband"
     sysfs.hca("mlx5_1")  # both: not told by the host
     assert check(ibqos, sysfs, tmp_path, "", code=0)[0].json["link_layer"] == "infiniband"
+
+
+UNKNOWN = {"ports/1/state": 3, "ports/1/rate": 3, "ports/1/link_layer": 3, "ports/1/pkeys/0": 3, "ports/1/sm_lid": 1,
+           "device/current_link_speed": 0, "device/current_link_width": 0}
+
+
+@pytest.mark.parametrize("content", [None, "", "no number\x00\x1b[31m", "-1", "99999999999999999999"], ids=str)
+@pytest.mark.parametrize("path", UNKNOWN)
+def test_files_that_do_not_tell(ibqos, sysfs, path, content):
+    """What is missing or cannot be is never clean: unknown, or worse; PCIe, which virtual functions do not tell, a note."""
+    sysfs.set("mlx5_3", path, content or "")
+    if content is None:
+        (sysfs.root / "class/infiniband/mlx5_3" / path).unlink()
+    r = ibqos("job", "host", "--sysfs", sysfs.root, "--format", "json").ok(0, 1, 2, 3)
+    assert b"\x1b" not in r.raw and b"\0" not in r.raw
+    found = [f for f in r.json["findings"] if f["what"].startswith("mlx5_3")]
+    if content in (None, "", "no number\x00\x1b[31m"):
+        assert r.json["exit"] == UNKNOWN[path] and found
+    elif "sm_lid" not in path and "device" not in path:
+        assert r.json["exit"] in (2, 3) and (found or path == "ports/1/rate")
