@@ -105,7 +105,7 @@ int snapshot_redact(struct snapshot *snapshot, const char *map, size_t size, cha
 /* --- as a source --- */
 
 /*
- * A source over a file, a snapshot or ibnetdiscover's text: discovers what the file has, answers what was asked then; everything else ends as
+ * A source over a file, a snapshot or one of another tool (docs/dumps.md): discovers what the file has, answers what was asked then; everything else ends as
  * MAD_NOT_ASKED. `map` is a node-name map, NULL: the default one if it exists; what cannot be read is said to
  * ctx. -EBADMSG: not a file that can be read. Other: -errno.
  */

@@ -50,7 +50,7 @@ static const struct argp_option fabric_options[] = {
 
 static const struct argp_option from_options[] = {
 	{NULL, 0, NULL, 0, "Instead of the fabric:", 1},
-	{"from", KEY_FROM, "FILE", 0, "look at a snapshot, or what ibnetdiscover wrote, not at the fabric itself", 0},
+	{"from", KEY_FROM, "FILE", 0, "look at a snapshot, or what ibnetdiscover or ibdiagnet wrote, not at the fabric itself", 0},
 	{0},
 };
 

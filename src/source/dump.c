@@ -10,6 +10,20 @@
 
 #include "dump.h"
 
+/* What there is room for, cut between two characters. */
+static void put_text(char *to, size_t room, const char *text)
+{
+	size_t size = strlen(text);
+
+	if (size >= room) {
+		size = room - 1;
+		while (size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80)
+			size--;
+	}
+	memcpy(to, text, size);
+	to[size] = '\0';
+}
+
 static int add_fault(struct dump_faults *faults, struct dump_fault fault, const char *format, va_list args)
 {
 	char *text = NULL, *shown = NULL;
@@ -19,7 +33,7 @@ static int add_fault(struct dump_faults *faults, struct dump_fault fault, const 
 		if (vasprintf(&text, format, args) < 0)
 			text = NULL;
 		shown = text ? text_utf8(text, strlen(text)) : NULL;
-		snprintf(fault.text, sizeof(fault.text), "%s", shown ? shown : format);
+		put_text(fault.text, sizeof(fault.text), shown ? shown : format);
 		faults->items[faults->count] = fault;
 		free(shown);
 		free(text);

@@ -204,6 +204,7 @@ static int claim_ports(struct reading *r, const uint8_t *node)
 		const uint8_t *key = node + NODE_SIZE + (size_t)i * KEY_SIZE;
 		struct record *record = find(r, key_at(key));
 		size_t at = (size_t)(key - r->data);
+		uint8_t info[MAD_SMP_DATA];
 
 		if (!record)
 			continue;
@@ -213,7 +214,9 @@ static int claim_ports(struct reading *r, const uint8_t *node)
 		if (record->node_guid != r->fabric->nodes[index].guid)
 			return dump_bad_byte(r->faults, at, "port 0x%016" PRIx64 ":%u says that it is of another node",
 					     record->key.guid, record->key.number);
-		if (fabric_port_seen(r->fabric, index, record->key.number, record->key.guid, record->info, NULL) != 0)
+		memcpy(info, record->info, sizeof(info));
+		memset(info, 0, 8); /* the M_Key, which is no answer either where all else is zero */
+		if (fabric_port_seen(r->fabric, index, record->key.number, record->key.guid, info, NULL) != 0)
 			return dump_bad_byte(r->faults, at, "port %u, which the node does not have", record->key.number);
 		record->node = index;
 	}

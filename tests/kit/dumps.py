@@ -149,3 +149,43 @@ def text(sections, newline="\n"):
     for name, (columns, rows) in sections.items():
         lines += [f"START_{name}", ",".join(columns), *(",".join(str(c) for c in row) for row in rows), f"END_{name}", "", ""]
     return newline.join(lines) + newline
+
+
+def plain(net):
+    """Nodes, ports and links of a net (tools/netgen.py), all 4x NDR and active, as db_csv; no fabric is needed."""
+    nodes = sorted(net.nodes.values(), key=lambda n: n.guid)
+    values = {"MSMLID": 1, "CapMsk": 0xC000, "LinkWidthActv": 2, "LinkWidthSup": 2, "LinkWidthEn": 2, "LinkSpeedEn": 0xF01, "LinkSpeedActv": 0x800,
+              "LinkSpeedSup": 0xF01, "PortPhyState": 5, "PortState": 4, "VLArbHighCap": 8, "VLArbLowCap": 8, "VLCap": 4, "OpVLs": 4, "NMTU": 5,
+              "MTUCap": 5}
+    ports = []
+    for lid, n in enumerate(nodes, 1):
+        for number in range(0 if n.kind == "switch" else 1, n.ports + 1):
+            up = number == 0 or number in n.cables
+            v = dict(values if up else {"CapMsk": 0xC000, "PortState": 1, "PortPhyState": 2}, LID=lid)
+            ports.append([f"0x{n.guid:016x}", f"0x{n.port_guid(max(number, 1)):016x}", number, *(v.get(c, 0) for c in PORT)])
+    links = [[f"0x{a.guid:016x}", ap, f"0x{b.guid:016x}", bp] for a, ap, b, bp in
+             {id(c): (c.a, c.ap, c.b, c.bp) for n in nodes for c in n.cables.values()}.values()]
+    kinds = {"ca": 1, "switch": 2, "router": 3}
+    return text({
+        "NODES": (["NodeDesc", "NumPorts", "NodeType", "NodeGUID", "PortGUID", "LocalPortNum"],
+                  [[f'"{n.desc}"', n.ports, kinds[n.kind], f"0x{n.guid:016x}", f"0x{n.port_guid(1):016x}", 1] for n in nodes]),
+        "PORTS": (["NodeGuid", "PortGuid", "PortNum", *PORT], ports),
+        "LINKS": (["NodeGuid1", "PortNum1", "NodeGuid2", "PortNum2"], links)})
+
+
+def ibnetdiscover(net):
+    """The same net as ibnetdiscover writes it."""
+    lines, letter = ["#", "# Topology file: generated on Mon Nov 30 12:00:00 2026", "#"], {"switch": "S", "ca": "H", "router": "R"}
+    nodes = sorted(net.nodes.values(), key=lambda n: n.guid)
+    lids = {n.guid: i for i, n in enumerate(nodes, 1)}
+    for n in nodes:
+        word, key = {"switch": ("Switch", "switchguid"), "ca": ("Ca", "caguid"), "router": ("Rt", "rtguid")}[n.kind]
+        lines += ["", "vendid=0x2c9", "devid=0xd2f2", f"sysimgguid=0x{n.guid:x}", f"{key}=0x{n.guid:x}" + (f"({n.guid:x})" if n.switch else ""),
+                  f'{word}\t{n.ports} "{letter[n.kind]}-{n.guid:016x}"\t\t# "{n.desc}"' + (f" enhanced port 0 lid {lids[n.guid]} lmc 0" if n.switch else "")]
+        for port, cable in sorted(n.cables.items()):
+            peer, there = cable.peer(n)
+            far = f'[{there}]' + ("" if peer.switch else f"({peer.port_guid(there):x})")
+            near = f"[{port}]" if n.switch else f"[{port}]({n.port_guid(port):x})"
+            own = "" if n.switch else f"lid {lids[n.guid]} lmc 0 "
+            lines.append(f'{near}\t"{letter[peer.kind]}-{peer.guid:016x}"{far}\t\t# {own}"{peer.desc}" lid {lids[peer.guid]} 4xNDR')
+    return "\n".join(lines) + "\n"

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kit import dumps, policy, routes
-from tools import netgen_cases
+from tools import netgen, netgen_cases
 
 CASES = {c.name: c for c in netgen_cases.CASES}
 SOME = ["tree2-guests", "tree2-two-port", "tree2-12x", "torus-3x3-bundles", "rail4-cores"]
@@ -326,3 +326,37 @@ def test_broken_db_csv_is_refused_with_all_faults(up, ibqos):
     refused(text.replace(lines[p], lines[p] + "\n" + lines[p], 1), (p + 2, "a second time"))
     moved = ",".join([*lines[l].split(",")[:3], "36"])
     refused(text.replace(lines[l], lines[l] + "\n" + moved, 1), (l + 2, "cabled to another one|no port 36"))
+
+
+# --- sizes, and files that are none ---
+
+def test_a_superpod_loads(ibqos, tmp_path):
+    """1,024 hosts of 8 rails below 96 switches, a table of 5 MB: as ibnetdiscover's text and as db_csv."""
+    net = netgen.Net()
+    for i in range(32):
+        net.add_switch(f"spine-{i + 1:02d}", ports=64)
+    for i in range(64):
+        net.add_switch(f"leaf-{i + 1:02d}", ports=64)
+        for s in range(32):
+            net.cable(f"leaf-{i + 1:02d}", f"spine-{s + 1:02d}")
+    for h in range(256):
+        for rail in range(8):
+            net.add_ca(f"gpu-{h + 1:04d}-{rail}", f"gpu-{h + 1:04d} mlx5_{rail}")
+            net.cable(f"gpu-{h + 1:04d}-{rail}", f"leaf-{h // 32 * 8 + rail + 1:02d}")
+    links = 64 * 32 + 2048
+    path = tmp_path / "dump"
+    path.write_text(dumps.ibnetdiscover(net))
+    r = ibqos("discover", "--from", path, "--format", "json").ok(3).json
+    assert r["fabric_found"]["switches"] == 96 and r["fabric_found"]["links"] == links == len(r["links"])
+    path.write_text(dumps.plain(net))
+    r = ibqos("audit", "--from", path, "--format", "json").ok(3).json
+    assert r["fabric_found"] == {"switches": 96, "adapters": 2048, "links": links, "active_ports": 2 * links, "no_answer": 96}
+    assert (r["links"]["looked_at"], r["links"]["unknown"], r["links"]["slow"]) == (links, 0, 0)
+
+
+def test_files_that_are_none_of_these(ibqos, tmp_path):
+    path = tmp_path / "x"
+    for text in (b"", b"\n", b"nothing of the kind\n", b"\x2b\x83\xe7\x8f"[:3], bytes(100), b"IBQOSNA", b"START_X\na,b\nEND_X\n"):
+        path.write_bytes(text)
+        r = ibqos("discover", "--from", path).ok(3)
+        assert "cannot read" in r.stderr and r.stderr.count("\n") == 1, r

@@ -77,3 +77,18 @@ def test_broken_ones_are_refused(up, ibqos):
     cut = "\n".join(lines[:heads[1]])
     refused(cut, r"\d+", "is not in the file: it may be cut off")
     assert "neither a snapshot" in ibqos("discover", "--from", write(f, "nothing of the kind\n")).ok(3).stderr
+
+
+def test_all_faults_at_once(up, ibqos):
+    """Each line that is bad is told, and not what only follows from it: ports below a node that cannot be read, links to it."""
+    f, _ = up(leaves=2, spines=1)
+    lines = f.tool("ibnetdiscover").ok().stdout.splitlines()
+    ports = [i for i, line in enumerate(lines) if line.startswith("[1]")]
+    heads = [i for i, line in enumerate(lines) if line.startswith("Switch")]
+    lines[ports[-1]] = lines[ports[-1]].replace("[1]", "[1", 1)
+    lines[heads[0]] = lines[heads[0]].replace("S-", "X-", 1)
+    lines[ports[-2]] = lines[ports[-2]].replace('"', "", 1)
+    path = write(f, "\n".join(lines))
+    r = ibqos("discover", "--from", path).ok(3)
+    told = {int(n) for n in re.findall(rf"{re.escape(path)}:(\d+):", r.stderr)}
+    assert told == {ports[-1] + 1, ports[-2] + 1, heads[0] + 1} and r.stderr.count("cannot read") == 3, r
