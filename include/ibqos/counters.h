@@ -189,9 +189,19 @@ struct counters_options {
 	struct counter_thresholds thresholds;
 	unsigned congestion; /* percent of the time from which on a port that could not send is told; 0: never */
 	const struct policy_counters *policy; /* its rates; NULL: none */
+	bool growth;	/* how counters grew is wanted, */
+	uint64_t since; /* since then, or the first look after that of which is known, or the last look */
+};
+
+/* How counters of a port grew since a time. */
+struct counter_growth {
+	uint64_t since; /* from when on; 0: not known */
+	uint32_t known, least; /* COUNTER_BIT(): grown is known; that much or more */
+	uint64_t growth[COUNTERS];
 };
 
 struct counters_result {
+	struct counter_growth *growth; /* by port index, where the options say since when; the caller frees it */
 	uint32_t compared;  /* ports with an earlier look at the same link */
 	uint32_t first;	    /* without */
 	uint32_t new_link;  /* the other end or the speed is another than then: without, too */

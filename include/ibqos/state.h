@@ -115,7 +115,8 @@ int state_shares_put(struct state *state, const struct state_shares *shares, siz
  * Takes this run's findings at a place of the fabric that are warnings or critical: says since when each is seen. Earlier ones
  * that are gone are put back until their place was looked at without them for `hold_s`. looked(): whether this run looked at
  * what that one is about; if not, it stays as it is. What is acknowledged becomes a note; an acknowledgement that has
- * expired while its finding stays is a finding of its own. 0 or -ENOMEM.
+ * expired while its finding stays is a finding of its own. With `since` only changes are left: what came since, what went since
+ * and is still held, what an acknowledgement no longer covers since. 0 or -ENOMEM.
  */
 struct state_look {
 	uint64_t now;
@@ -123,6 +124,8 @@ struct state_look {
 	bool (*looked)(const struct state_finding *finding, void *arg);
 	void *arg;
 	uint32_t acknowledged, held; /* filled in: how many */
+	uint64_t since; /* 0: all; else what was there before then, and still is, is left out */
+	uint32_t older; /* filled in: how many these are */
 	uint64_t compared; /* likewise: comparisons that it took, n log n of all that there is */
 };
 int state_findings(struct state *state, struct state_look *look, struct finding_list *findings);
@@ -134,6 +137,8 @@ int state_acknowledge(struct state *state, enum finding_code code, uint64_t guid
 
 /* "2026-11-30" (its end), "2026-11-30T10:00:00Z", UTC, or seconds since 1970. -EINVAL. */
 int state_time_parse(const char *text, uint64_t *seconds);
+/* The same, a day being its beginning; or "90s", "30min", "2h", "7d" before now; or "last": `written`. -EINVAL. */
+int state_since_parse(const char *text, uint64_t now, uint64_t written, uint64_t *seconds);
 #define STATE_TIME 40
 void state_time_text(uint64_t seconds, char text[STATE_TIME]); /* "2026-11-30T10:00:00Z" */
 

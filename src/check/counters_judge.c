@@ -168,6 +168,23 @@ static void carry(struct judging *g, uint32_t port)
 	}
 }
 
+/* Growth since the earliest time not before `since` from which on it is known; else since the last look. */
+static void note_growth(const struct judging *g, uint32_t port, struct counter_growth *to)
+{
+	const struct judged *j = &g->ports[port];
+	const struct state_bucket *last = &j->now.last, *before = &j->now.before;
+	uint64_t since = g->options->since;
+	bool both = before->since != 0 && before->since >= since, one = last->since != 0 && last->since >= since;
+
+	if (j->seconds == 0 || !j->was)
+		return;
+	to->since = both ? before->since : one ? last->since : j->was->at;
+	to->known = j->grown;
+	for (unsigned id = 0; id < COUNTERS; id++)
+		to->growth[id] = both ? add(last->growth[id], before->growth[id]) : one ? last->growth[id] : j->growth[id];
+	to->least = j->grown & (both ? last->least | before->least : one ? last->least : j->least);
+}
+
 /* What is to be remembered of a port. */
 static void note(struct judging *g, uint32_t port)
 {
@@ -224,8 +241,12 @@ int counters_judge(const struct counters *counters, const struct fabric *fabric,
 
 	*result = (struct counters_result){0};
 	g.ports = calloc(fabric->port_count + 1u, sizeof(*g.ports));
-	if (!g.ports)
+	if (options->growth)
+		result->growth = calloc(fabric->port_count + 1u, sizeof(*result->growth));
+	if (!g.ports || (options->growth && !result->growth)) {
+		free(g.ports);
 		return -ENOMEM;
+	}
 	for (i = 0; i < fabric->port_count; i++)
 		if (is_judged(&g, i)) {
 			note(&g, i);
@@ -238,8 +259,11 @@ int counters_judge(const struct counters *counters, const struct fabric *fabric,
 		if (is_judged(&g, i))
 			carry(&g, i);
 	for (i = 0; i < fabric->port_count; i++)
-		if (is_judged(&g, i))
+		if (is_judged(&g, i)) {
 			judged_tell(&g, i, findings);
+			if (result->growth)
+				note_growth(&g, i, &result->growth[i]);
+		}
 	judged_tell_anew(&g, findings);
 	if (state)
 		error = remember(&g);

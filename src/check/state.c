@@ -9,6 +9,8 @@
 
 #include "ibqos/state.h"
 
+#define DAY_S UINT64_C(86400)
+
 void state_clear(struct state *state)
 {
 	size_t i;
@@ -359,6 +361,38 @@ int state_time_parse(const char *text, uint64_t *seconds)
 	if (when < 0)
 		return -EINVAL;
 	*seconds = (uint64_t)when;
+	return 0;
+}
+
+int state_since_parse(const char *text, uint64_t now, uint64_t written, uint64_t *seconds)
+{
+	static const struct {
+		const char *unit;
+		uint64_t seconds;
+	} units[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", DAY_S}};
+	size_t digits = strspn(text, "0123456789");
+	char copy[12];
+
+	if (strcmp(text, "last") == 0) {
+		*seconds = written;
+		return 0;
+	}
+	for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		uint64_t count;
+
+		if (digits == 0 || digits >= sizeof(copy) || strcmp(text + digits, units[i].unit) != 0)
+			continue;
+		memcpy(copy, text, digits);
+		copy[digits] = '\0';
+		if (text_to_u64(copy, 1000000, &count) != 0)
+			return -EINVAL;
+		*seconds = now > count * units[i].seconds ? now - count * units[i].seconds : 0;
+		return 0;
+	}
+	if (state_time_parse(text, seconds) != 0)
+		return -EINVAL;
+	if (strlen(text) == 10 && text[4] == '-') /* a day: its beginning, not its end */
+		*seconds -= *seconds >= DAY_S ? DAY_S : *seconds;
 	return 0;
 }
 

@@ -117,6 +117,8 @@ static int keep_earlier(struct state *state, struct state_look *look, struct fin
 		struct state_finding *s = &state->findings[i];
 
 		if (!s->now && look->looked(s, look->arg)) {
+			bool went_before = s->clean != 0 && s->clean <= look->since;
+
 			if (s->clean == 0)
 				s->clean = look->now;
 			if (look->now >= s->clean && look->now - s->clean >= look->hold_s) {
@@ -125,7 +127,10 @@ static int keep_earlier(struct state *state, struct state_look *look, struct fin
 				free(s->got);
 				continue;
 			}
-			put_back(state, look, s, findings);
+			if (went_before)
+				look->older++;
+			else
+				put_back(state, look, s, findings);
 			look->held++;
 		}
 		s->now = false;
@@ -236,13 +241,35 @@ static int drop_acks(struct state *state, const struct match_index *acks, uint64
 	return 0;
 }
 
+struct sifting {
+	const struct state *state;
+	const struct match_index *acks;
+	struct state_look *look;
+};
+
+/* What was there before, is no change; but for one that an acknowledgement covered until after then. */
+static bool is_change(const struct finding *f, void *arg)
+{
+	const struct sifting *s = arg;
+	const struct state_ack *ack;
+
+	if (f->first_seen == 0 || f->first_seen > s->look->since)
+		return true;
+	ack = is_kept(f) ? ack_of(s->state, s->acks, f) : NULL;
+	if (ack && ack->until <= s->look->now && ack->until > s->look->since)
+		return true;
+	s->look->older++;
+	return false;
+}
+
 int state_findings(struct state *state, struct state_look *look, struct finding_list *findings)
 {
 	struct match_index earlier = {0}, acks = {0};
+	struct sifting sifting = {state, &acks, look};
 	size_t count = findings->count;
 	int error;
 
-	look->acknowledged = look->held = 0;
+	look->acknowledged = look->held = look->older = 0;
 	look->compared = 0;
 	error = match_findings(state, &look->compared, &earlier);
 	if (error == 0)
@@ -250,6 +277,8 @@ int state_findings(struct state *state, struct state_look *look, struct finding_
 	for (size_t i = 0; i < count && error == 0; i++)
 		if (is_kept(&findings->items[i]))
 			error = take(state, &earlier, &findings->items[i], look->now);
+	if (error == 0 && look->since)
+		finding_list_filter(findings, is_change, &sifting);
 	if (error == 0)
 		error = keep_earlier(state, look, findings);
 	if (error == 0) {

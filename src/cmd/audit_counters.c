@@ -8,12 +8,13 @@
 
 #include "audit_counters.h"
 
-enum { KEY_COUNTERS = 0x300, KEY_STATE, KEY_THRESHOLDS, KEY_SUPPRESS, KEY_SUPPRESS_COMMON, KEY_CONGESTION, KEY_HOLD, KEY_NOW, KEY_SHARES, KEY_INTERVAL };
+enum { KEY_COUNTERS = 0x300, KEY_STATE, KEY_THRESHOLDS, KEY_SUPPRESS, KEY_SUPPRESS_COMMON, KEY_CONGESTION, KEY_HOLD, KEY_NOW, KEY_SHARES, KEY_INTERVAL, KEY_SINCE };
 
 static const struct argp_option options_table[] = {
 	{NULL, 0, NULL, 0, "Counters:", 1},
 	{"counters", KEY_COUNTERS, NULL, 0, "ask the counters of both ends of each link too; they are never cleared", 0},
 	{"state", KEY_STATE, "FILE", 0, "remember there: counters to compare with, findings since when, acknowledgements", 0},
+	{"since", KEY_SINCE, "WHEN", 0, "only what changed since: last (run), 2h, 7d, 2026-11-30, 2026-11-30T10:00:00Z", 0},
 	{"hold", KEY_HOLD, "MIN", 0, "a finding stays until clean for so long (default 60)", 0},
 	{"error-thresholds", KEY_THRESHOLDS, "FILE", 0, "thresholds of totals, as infiniband-diags has them", 0},
 	{"suppress", KEY_SUPPRESS, "NAMES", 0, "counters to tell nothing of: NAME,NAME...", 0},
@@ -29,6 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct cmd_counters_options *o = state->input;
 	const char *bad;
+	uint64_t unused;
 	size_t size;
 
 	switch (key) {
@@ -37,6 +39,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_STATE:
 		o->state = arg;
+		return 0;
+	case KEY_SINCE:
+		if (state_since_parse(arg, UINT32_MAX, 0, &unused) != 0)
+			argp_error(state, "--since takes last, a time before now as 90s, 30min, 2h or 7d, or a date as 2026-11-30 or "
+					  "2026-11-30T10:00:00Z, not '%s'", arg);
+		o->since = arg;
 		return 0;
 	case KEY_HOLD:
 		o->hold_s = 60 * (unsigned)cmd_number(state, "--hold", arg, 0, 525600);
@@ -68,6 +76,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!o->counters && (o->thresholds || o->suppress.suppressed || o->congestion || o->shares || o->interval))
 			argp_error(state, "--error-thresholds, --suppress, --congestion, --shares and --interval are about counters: "
 					  "add --counters");
+		if (o->since && !o->state)
+			argp_error(state, "--since compares with what --state FILE remembers");
 		if (o->interval && o->state)
 			argp_error(state, "--interval looks twice in one run; with --state the earlier look is that of the run before");
 		if ((o->interval || o->shares) && o->cmd->from)
@@ -136,6 +146,40 @@ static void report_coverage(struct report *r, const struct counters *counters)
 	report_table_end(r);
 }
 
+/* Every counter that grew, where it was asked since when. */
+static void report_growth(struct cmd_session *s, const struct counters *counters, const struct counter_growth *growth)
+{
+	static const struct report_column columns[] = {
+		{.key = "node_guid", .title = NULL, .type = REPORT_GUID},
+		{.key = "node", .title = "node", .type = REPORT_STRING},
+		{.key = "port", .title = "port", .type = REPORT_NUMBER},
+		{.key = "counter", .title = "counter", .type = REPORT_STRING},
+		{.key = "growth", .title = "grew by", .type = REPORT_NUMBER},
+		{.key = "least", .title = "or more", .type = REPORT_BOOL},
+		{.key = "since", .title = "since", .type = REPORT_STRING},
+	};
+	char since[STATE_TIME];
+
+	report_table(s->report, "counter_growth", "counters that grew", columns, sizeof(columns) / sizeof(columns[0]));
+	for (uint32_t i = 0; i < s->fabric->port_count; i++)
+		for (unsigned id = 0; id < COUNTERS; id++) {
+			/* data and time without credits grow everywhere: only where all is asked for */
+			if (!counters->ports[i].wanted || !(growth[i].known & COUNTER_BIT(id)) || growth[i].growth[id] == 0 ||
+			    (counter_row(id)->rule == COUNTER_CONTEXT && !s->options->all))
+				continue;
+			state_time_text(growth[i].since, since);
+			report_cell_guid(s->report, fabric_port_node(s->fabric, i)->guid);
+			report_cell_string(s->report, fabric_port_node(s->fabric, i)->name);
+			report_cell_number(s->report, s->fabric->ports[i].number);
+			report_cell_string(s->report, counter_row(id)->name);
+			report_cell_number(s->report, growth[i].growth[id]);
+			report_cell_bool(s->report, growth[i].least & COUNTER_BIT(id));
+			report_cell_string(s->report, since);
+			report_row_end(s->report);
+		}
+	report_table_end(s->report);
+}
+
 static void report_result(struct report *r, const struct counters *counters, const struct counters_result *result, bool state)
 {
 	report_section(r, "counters", "counters");
@@ -196,7 +240,7 @@ static void report_totals(struct cmd_session *s, const struct counters *counters
 static void judge(struct cmd_session *s, const struct cmd_counters_options *options, const struct policy *policy,
 		  struct cmd_counters *c, uint64_t read_at)
 {
-	struct counters_options how = {.now = read_at, .congestion = options->congestion};
+	struct counters_options how = {.now = read_at, .congestion = options->congestion, .growth = options->since, .since = c->since};
 	struct state *state = c->usable ? &c->state : NULL;
 	struct counters_result result;
 	int error;
@@ -213,6 +257,9 @@ static void judge(struct cmd_session *s, const struct cmd_counters_options *opti
 		session_fail(s, "cannot judge the counters: %s", strerror(-error));
 	report_result(s->report, &c->counters, &result, options->state || options->interval);
 	report_coverage(s->report, &c->counters);
+	if (result.growth)
+		report_growth(s, &c->counters, result.growth);
+	free(result.growth);
 	if (c->counters.shares)
 		cmd_shares(s, policy, c, state, read_at);
 	if (s->options->all)
@@ -242,6 +289,8 @@ static void read_state(struct cmd_session *s, const struct cmd_counters_options 
 	error = state_load(options->state, s->fabric, c->now, &s->findings, &c->state, &c->usable);
 	if (error != 0)
 		session_fail(s, "cannot read '%s': %s", options->state, strerror(-error));
+	if (options->since && state_since_parse(options->since, c->now, c->state.written, &c->since) != 0)
+		session_fail(s, "cannot read --since '%s'", options->since);
 }
 
 static void ask(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *c)
@@ -334,7 +383,7 @@ static bool looked(const struct state_finding *finding, void *arg)
 void cmd_counters_end(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters)
 {
 	struct looking looking = {s, counters};
-	struct state_look look = {.now = counters->now, .hold_s = options->hold_s, .looked = looked, .arg = &looking};
+	struct state_look look = {.now = counters->now, .hold_s = options->hold_s, .since = counters->since, .looked = looked, .arg = &looking};
 	int error;
 
 	if (options->state && counters->usable && !ctx_stopped(s->ctx)) {
@@ -344,6 +393,13 @@ void cmd_counters_end(struct cmd_session *s, const struct cmd_counters_options *
 		if (error != 0)
 			session_fail(s, "cannot write '%s': %s", options->state, strerror(-error));
 		report_section(s->report, "state", "state");
+		if (options->since) {
+			char since[STATE_TIME];
+
+			state_time_text(counters->since, since);
+			report_string(s->report, "since", "changes since", since);
+			report_number(s->report, "older", "findings there before, not shown", look.older);
+		}
 		report_number(s->report, "acknowledged", "findings acknowledged", look.acknowledged);
 		report_number(s->report, "held", "findings of before, not clean for long enough", look.held);
 		report_section_end(s->report);

@@ -12,6 +12,7 @@ struct cmd_counters_options {
 	struct cmd_options *cmd;
 	bool counters;
 	const char *state; /* path; NULL: nothing is remembered */
+	const char *since; /* NULL: all */
 	const char *thresholds;
 	struct counter_thresholds suppress;
 	unsigned congestion, hold_s;
@@ -31,6 +32,7 @@ struct cmd_counters {
 	int lock;    /* of the state file; -1: it is not to be written */
 	bool asked;
 	uint64_t now;
+	uint64_t since; /* 0: all */
 };
 
 /*

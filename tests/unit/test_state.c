@@ -227,6 +227,17 @@ static void test_times(void **unused)
 	assert_string_equal(text, "2026-11-30T10:42:21Z");
 	assert_int_equal(state_time_parse("1700000000", &seconds), 0);
 	assert_int_equal(seconds, 1700000000);
+	assert_int_equal(state_since_parse("2h", 10000, 7, &seconds), 0);
+	assert_int_equal(seconds, 2800);
+	assert_int_equal(state_since_parse("7d", 10000, 7, &seconds), 0); /* before the beginning */
+	assert_int_equal(seconds, 0);
+	assert_int_equal(state_since_parse("last", 10000, 7, &seconds), 0);
+	assert_int_equal(seconds, 7);
+	assert_int_equal(state_since_parse("2026-11-30", 10000, 7, &seconds), 0); /* its beginning */
+	assert_int_equal(seconds, 1796083200 - 86400);
+	assert_int_equal(state_since_parse("1700000000", 10000, 7, &seconds), 0);
+	assert_int_equal(seconds, 1700000000);
+	assert_int_equal(state_since_parse("2w", 10000, 7, &seconds), -EINVAL);
 	for (const char *const *bad = (const char *const[]){"", "tomorrow", "2026-13-01", "2026-11-30 10:00", "2026-11-30T10:00:00",
 							    "1960-01-01", "26-11-30", NULL};
 	     *bad; bad++)
