@@ -101,7 +101,10 @@ int audit_rank(const struct fabric *fabric, const struct routes *routes, struct 
  * audit_rank(). 0 or -ENOMEM.
  */
 int audit_uniform(const struct fabric *fabric, struct finding_list *findings);
-/* Adds to the detail of findings about ports what their cables are, where a dump told it (struct fabric_cable). Last of all. */
-void audit_cables(const struct fabric *fabric, struct finding_list *findings);
+/*
+ * Adds to the detail of findings about ports what their cables are, where a dump told it (struct fabric_cable); else what the
+ * baseline (NULL: none) says of the same link, also of one that is gone. Last of all.
+ */
+void audit_cables(const struct fabric *fabric, const struct fabric *baseline, struct finding_list *findings);
 
 #endif

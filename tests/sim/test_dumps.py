@@ -224,6 +224,25 @@ def test_counters_and_cables(up):
     assert "cable Mellanox A serial 1" in next(x for x in r["findings"] if x["code"].startswith("link-width"))["detail"]
 
 
+def test_cables_of_a_baseline(fabric):
+    """A db_csv as the baseline of a live audit names the cables, also of a link that is gone."""
+    net = netgen.fat_tree(leaves=2, spines=2)
+    f = fabric(net=net)
+    leaf = net["leaf-01"]
+    kept, lost = leaf.to("spine-01")[0], leaf.to("spine-02")[0]
+    cables = {(leaf.guid, kept): ("MCP1600-E003", "KEPT1"), (leaf.guid, lost): ("MCP1600-E003", "LOST1")}
+    path = write(f, dumps.text(snapshot(f).sections(cables=cables)))
+    peer, peer_port = leaf.cables[kept].peer(leaf)
+    net.remove(leaf.cables[lost])
+    now = fabric(net=net)
+    now.rules(*(f"node={n.name} port={p} attr=PortInfo : set LinkWidthActive=1" for n, p in ((leaf, kept), (peer, peer_port))))
+    found = now.ibqos("audit", "--baseline", path, "--format", "json").json["findings"]
+    narrow, = (x for x in found if x["code"] == "link-width-low")
+    gone, = (x for x in found if x["code"] == "link-gone")
+    assert "cable Mellanox MCP1600-E003 serial KEPT1" in narrow["detail"]
+    assert "cable Mellanox MCP1600-E003 serial LOST1" in gone["detail"]
+
+
 def test_what_a_db_csv_lacks_is_unknown(up):
     """A section or column less: what depends on it is unknown, and said so, nothing else changes."""
     f, sm = up(leaves=2, spines=1, options={"qos": "TRUE"})
