@@ -102,6 +102,13 @@ int audit_rank(const struct fabric *fabric, const struct routes *routes, struct 
  */
 int audit_uniform(const struct fabric *fabric, struct finding_list *findings);
 /*
+ * What findings about links have in common: of the two ends of a cable that tell the same the worse stands for both;
+ * three or more links of a switch, half of what it has at least, are one finding at it, and those about each are marked
+ * (finding.told_by_another). 0 or -ENOMEM.
+ */
+int audit_bursts(const struct fabric *fabric, struct finding_list *findings);
+
+/*
  * Adds to the detail of findings about ports what their cables are, where a dump told it (struct fabric_cable); else what the
  * baseline (NULL: none) says of the same link, also of one that is gone. Last of all.
  */

@@ -192,6 +192,8 @@ static void audit(struct cmd_session *s, const struct audit_command *c, const st
 	/* last: the state has each of them */
 	if (!options.scope && !s->options->all && audit_uniform(s->fabric, &s->findings) < 0)
 		s->findings.lost = true;
+	if (audit_bursts(s->fabric, &s->findings) < 0)
+		s->findings.lost = true;
 	audit_cables(s->fabric, baseline, &s->findings);
 	session_mads(s);
 	if (result.links == 0)
