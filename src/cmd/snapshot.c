@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accept.h"
 #include "take.h"
 
 #include "ibqos/snapshot.h"
@@ -13,9 +14,10 @@ struct snapshot_options {
 	const char *map;                  /* of --redact */
 	const char *policy, *opensm_conf; /* to ask of the subnet manager what verify asks with it */
 	bool show;
+	struct cmd_accept accept;
 };
 
-enum { KEY_POLICY = 0x200, KEY_OPENSM_CONF, KEY_REDACT, KEY_SHOW };
+enum { KEY_POLICY = 0x200, KEY_OPENSM_CONF, KEY_REDACT, KEY_SHOW, KEY_ACCEPT, KEY_BASELINE, KEY_KEEP, KEY_YES };
 
 static const struct argp_option own_options[] = {
 	{"policy", KEY_POLICY, "POLICY", 0,
@@ -23,6 +25,10 @@ static const struct argp_option own_options[] = {
 	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "ask the subnet manager also what verify asks it with this opensm.conf", 0},
 	{"redact", KEY_REDACT, "MAP", 0,
 	 "replace names and GUIDs; what stands for what is kept in MAP, for you alone", 0},
+	{"accept", KEY_ACCEPT, "NEW", 0, "show what snapshot NEW changes against the baseline, then make it the baseline", 0},
+	{"baseline", KEY_BASELINE, "FILE", 0, "with --accept: the baseline, as audit --baseline takes it", 0},
+	{"keep", KEY_KEEP, "N", 0, "with --accept: old baselines that are kept, under their time (default 10)", 0},
+	{"yes", KEY_YES, NULL, 0, "with --accept: do not ask", 0},
 	{"show", KEY_SHOW, NULL, 0, "tell what the file has, and write nothing", 0},
 	{0},
 };
@@ -47,7 +53,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_SHOW:
 		o->show = true;
 		return 0;
+	case KEY_ACCEPT:
+		o->accept.accept = arg;
+		return 0;
+	case KEY_BASELINE:
+		o->accept.baseline = arg;
+		return 0;
+	case KEY_KEEP:
+		o->accept.keep = (unsigned)cmd_number(state, "--keep", arg, 0, 10000);
+		return 0;
+	case KEY_YES:
+		o->accept.yes = true;
+		return 0;
 	case ARGP_KEY_SUCCESS:
+		if (!o->accept.accept != !o->accept.baseline)
+			argp_error(state, "--accept NEW and --baseline FILE go together");
 		if (o->policy && o->opensm_conf)
 			argp_error(state, "--policy and --opensm-conf exclude each other");
 		if (o->common.from && (o->policy || o->opensm_conf))
@@ -56,17 +76,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				"--from reads a file: there is nobody to ask for --policy or --opensm-conf");
 		return 0;
 	default:
-		return cmd_argument(key, arg, state, &o->common, 1, "the file");
+		return cmd_argument(key, arg, state, &o->common, o->accept.accept ? 0 : 1, "the file");
 	}
 }
 
 static const struct argp argp = {
 	.options = own_options,
 	.parser = parse,
-	.args_doc = "FILE\n--show FILE",
+	.args_doc = "FILE\n--show FILE\n--accept NEW --baseline FILE",
 	.doc = "Asks every switch and adapter and the subnet manager for all that ibqos knows to ask for, and keeps the "
 	       "answers in FILE, which is replaced whole. Other commands look at it with --from FILE.\v"
-	       "Exit status: 0 all was answered, 3 something was not: the file then has what was.",
+	       "Exit status: 0 all was answered, 3 something was not: the file then has what was. With --accept: 0 accepted, else not: 1, 2 "
+	       "by what has changed, 3 not all could be compared, or it could not be done.",
 	.children = cmd_source_children,
 };
 
@@ -246,11 +267,13 @@ static void show(struct cmd_session *s)
 
 enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	struct snapshot_options options = {0};
+	struct snapshot_options options = {.accept = {.keep = ACCEPT_KEEP}};
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	if (options.accept.accept)
+		return cmd_accept(ctx, &options.common, &options.accept);
 	if (options.show)
 		options.common.from = options.common.argument[0];
 
