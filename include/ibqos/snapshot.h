@@ -115,6 +115,10 @@ int source_open_file(const struct ibqos_ctx *ctx, const char *path, const char *
  * by `live`, and kept. Both are borrowed. -ENOMEM.
  */
 int source_open_recording(struct snapshot *snapshot, struct source *live, struct source **source);
+/*
+ * A source over a snapshot just taken that puts what counters_ask() asks of devices to `live`, and keeps it. Both are borrowed. -ENOMEM.
+ */
+int source_open_recording_counters(struct snapshot *snapshot, struct source *live, struct source **source);
 /* What a file of another tool has not, for people: "PortInfo, ..."; NULL: nothing that could be told beforehand. Static. */
 const char *source_lacks(const struct source *source);
 /* The snapshot behind a source of these kinds; NULL for any other. */

@@ -7,6 +7,7 @@
 #include "diff_states.h"
 
 #include "ibqos/snapshot.h"
+#include "ibqos/state.h"
 
 struct diff_options {
 	struct cmd_options common; /* first: children get the same pointer */
@@ -149,6 +150,71 @@ static void report_time(struct report *r, const char *key, const char *title, co
 	report_string(r, key, title, taken);
 }
 
+/* --- counters --- */
+
+static bool has_counters(const struct cmd_side *side)
+{
+	struct snapshot_item items[SNAPSHOT_ITEMS];
+	size_t count = source_snapshot(side->source) ? snapshot_items(source_snapshot(side->source), items) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (items[i].mgmt_class == MAD_CLASS_PERF && items[i].attribute == MAD_PORT_COUNTERS)
+			return true;
+	return false;
+}
+
+static int judge_side(const struct cmd_side *side, struct state *state, struct finding_list *found, struct counters_result *result)
+{
+	struct counters_options how = {0};
+	struct snapshot_info info;
+	struct counters counters;
+	int error = counters_ask(side->source, side->fabric, NULL, &counters);
+
+	snapshot_info(source_snapshot(side->source), &info);
+	how.now = info.taken;
+	if (error == 0)
+		error = counters_judge(&counters, side->fabric, state, &how, found, result);
+	counters_clear(&counters);
+	return error;
+}
+
+/* How they grew between the two, judged as audit does from one look to the next. */
+static int compare_counters(struct cmd_session *s, const struct cmd_side *before, const struct cmd_side *after)
+{
+	struct finding_list none = {0}, found = {0};
+	struct counters_result result = {0};
+	struct state state = {0};
+	int error = 0;
+
+	if (!has_counters(before) && !has_counters(after))
+		return 0;
+	if (!has_counters(before) || !has_counters(after)) {
+		finding_set(&finding_add(&s->findings, FINDING_DIFF_UNKNOWN)->what, "counters");
+		return 0;
+	}
+	error = judge_side(before, &state, &none, &result);
+	if (error == 0)
+		error = judge_side(after, &state, &found, &result);
+	finding_list_drop(&found, FINDING_NOTE);
+	for (size_t i = 0; error == 0 && i < found.count; i++)
+		finding_move(&found.items[i], &s->findings);
+	if (error == 0) {
+		report_section(s->report, "counters", "counters");
+		report_number(s->report, "compared", "ports compared", result.compared);
+		report_number(s->report, "first", "only after", result.first);
+		report_number(s->report, "new_link", "of another link", result.new_link);
+		report_number(s->report, "ber_good", "bit errors within limits for sure", result.ber[BER_GOOD]);
+		report_number(s->report, "ber_early", "too early to say", result.ber[BER_EARLY]);
+		report_section_end(s->report);
+	}
+	finding_list_clear(&none);
+	finding_list_clear(&found);
+	state_clear(&state);
+	return error;
+}
+
+/* --- expected changes --- */
+
 /* Each expected change, and whether it happened. */
 static void report_expected(struct report *r, const struct changes *changes, const struct diff_expected *expected)
 {
@@ -205,6 +271,8 @@ int cmd_diff_sides(struct cmd_session *s, const struct cmd_side *before, const s
 	compare_sm(s, before, after);
 	if (error == 0)
 		report_result(s->report, result);
+	if (error == 0)
+		error = compare_counters(s, before, after);
 	if (error == 0 && changes)
 		error = expect(s, &a, &b, changes, result);
 	if (error != 0)

@@ -13,11 +13,11 @@ struct snapshot_options {
 	struct cmd_options common;        /* first: children get the same pointer */
 	const char *map;                  /* of --redact */
 	const char *policy, *opensm_conf; /* to ask of the subnet manager what verify asks with it */
-	bool show;
+	bool show, counters;
 	struct cmd_accept accept;
 };
 
-enum { KEY_POLICY = 0x200, KEY_OPENSM_CONF, KEY_REDACT, KEY_SHOW, KEY_ACCEPT, KEY_BASELINE, KEY_KEEP, KEY_YES };
+enum { KEY_POLICY = 0x200, KEY_OPENSM_CONF, KEY_REDACT, KEY_SHOW, KEY_ACCEPT, KEY_BASELINE, KEY_KEEP, KEY_YES, KEY_COUNTERS };
 
 static const struct argp_option own_options[] = {
 	{"policy", KEY_POLICY, "POLICY", 0,
@@ -29,6 +29,7 @@ static const struct argp_option own_options[] = {
 	{"baseline", KEY_BASELINE, "FILE", 0, "with --accept: the baseline, as audit --baseline takes it", 0},
 	{"keep", KEY_KEEP, "N", 0, "with --accept: old baselines that are kept, under their time (default 10)", 0},
 	{"yes", KEY_YES, NULL, 0, "with --accept: do not ask", 0},
+	{"counters", KEY_COUNTERS, NULL, 0, "keep the counters of all active ports too, for diff; they are never cleared", 0},
 	{"show", KEY_SHOW, NULL, 0, "tell what the file has, and write nothing", 0},
 	{0},
 };
@@ -62,6 +63,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_KEEP:
 		o->accept.keep = (unsigned)cmd_number(state, "--keep", arg, 0, 10000);
 		return 0;
+	case KEY_COUNTERS:
+		o->counters = true;
+		return 0;
 	case KEY_YES:
 		o->accept.yes = true;
 		return 0;
@@ -70,6 +74,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--accept NEW and --baseline FILE go together");
 		if (o->policy && o->opensm_conf)
 			argp_error(state, "--policy and --opensm-conf exclude each other");
+		if (o->common.from && o->counters)
+			argp_error(state, "--from reads a file: there is nobody to ask for --counters");
 		if (o->common.from && (o->policy || o->opensm_conf))
 			argp_error(
 				state,
@@ -214,8 +220,14 @@ static void take(struct cmd_session *s, const struct snapshot_options *o)
 {
 	struct snapshot *snapshot = NULL;
 
-	if (session_discover(s) && cmd_take(s, o->policy, o->opensm_conf, &snapshot))
-		finish(s, snapshot, o);
+	if (session_discover(s) && cmd_take(s, o->policy, o->opensm_conf, &snapshot)) {
+		if (o->counters)
+			cmd_take_counters(s, snapshot);
+		if (ctx_stopped(s->ctx))
+			session_fail(s, "stopped by a signal: nothing was written");
+		else
+			finish(s, snapshot, o);
+	}
 	snapshot_free(snapshot);
 }
 

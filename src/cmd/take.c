@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ibqos/counters.h"
 #include "ibqos/policy.h"
 #include "verify_sm.h"
 
@@ -66,6 +67,22 @@ static void record(struct cmd_session *s, struct snapshot *snapshot, const char 
 	finding_list_clear(&scratch.findings);
 	fabric_free(scratch.fabric);
 	source_close(scratch.source);
+}
+
+void cmd_take_counters(struct cmd_session *s, struct snapshot *snapshot)
+{
+	struct counters counters = {0};
+	struct source *source = NULL;
+	int error = source_open_recording_counters(snapshot, s->source, &source);
+
+	if (error == 0)
+		error = counters_ask(source, s->fabric, NULL, &counters);
+	if (counters.ports)
+		counters_gaps(&counters, s->fabric, &s->findings);
+	if (error != 0 && error != -EINTR) /* a signal is told at the end */
+		session_fail(s, "cannot read the counters: %s", strerror(-error));
+	counters_clear(&counters);
+	source_close(source);
 }
 
 bool cmd_take(struct cmd_session *s, const char *policy, const char *opensm_conf, struct snapshot **snapshot)

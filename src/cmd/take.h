@@ -13,6 +13,9 @@
  */
 bool cmd_take(struct cmd_session *s, const char *policy, const char *opensm_conf, struct snapshot **snapshot);
 
+/* Asks for counters, which the snapshot then has too. Says what went wrong. */
+void cmd_take_counters(struct cmd_session *s, struct snapshot *snapshot);
+
 /* A policy that cannot be used is told before the fabric is asked: false, with findings or a message. */
 bool cmd_policy_is_good(struct cmd_session *s, const char *path);
 

@@ -253,6 +253,13 @@ static const struct attribute {
 	{MAD_CLASS_SMP, MAD_LFT, MAD_SMP_DATA, "LinearForwardingTable"},
 	{MAD_CLASS_SMP, MAD_MLNX_ADAPTIVE, MAD_SMP_DATA, "AdaptiveRoutingInfo"},
 	{MAD_CLASS_SMP, MAD_SM_INFO, 21, "SMInfo"},
+	{MAD_CLASS_PERF, MAD_PERF_CLASS_PORT_INFO, 8, "PM ClassPortInfo"}, /* what follows names GUIDs of others */
+	{MAD_CLASS_PERF, MAD_PORT_SAMPLES_CONTROL, MAD_PERF_DATA, "PortSamplesControl"},
+	{MAD_CLASS_PERF, MAD_PORT_COUNTERS, MAD_PERF_DATA, "PortCounters"},
+	{MAD_CLASS_PERF, MAD_PORT_RCV_ERROR_DETAILS, MAD_PERF_DATA, "PortRcvErrorDetails"},
+	{MAD_CLASS_PERF, MAD_PORT_XMIT_DISCARD_DETAILS, MAD_PERF_DATA, "PortXmitDiscardDetails"},
+	{MAD_CLASS_PERF, MAD_PORT_COUNTERS_EXT, MAD_PERF_DATA, "PortCountersExtended"},
+	{MAD_CLASS_PERF, MAD_PORT_EXT_SPEEDS_COUNTERS, MAD_PERF_DATA, "PortExtendedSpeedsCounters"},
 	{MAD_CLASS_SA, MAD_SA_CLASS_PORT_INFO, 72, "SA ClassPortInfo"},
 	{MAD_CLASS_SA, MAD_SA_PORT_INFO_RECORD, 68, "PortInfo record"},
 	{MAD_CLASS_SA, MAD_SA_SL2VL_RECORD, 16, "SL2VL record"},
@@ -279,7 +286,10 @@ size_t snapshot_attribute_size(uint8_t mgmt_class, uint16_t attribute)
 {
 	const struct attribute *found = find_attribute(mgmt_class, attribute);
 
-	return found ? found->size : mgmt_class == MAD_CLASS_SMP ? MAD_SMP_DATA : MAD_SA_DATA;
+	return found ? found->size
+	       : mgmt_class == MAD_CLASS_SMP  ? MAD_SMP_DATA
+	       : mgmt_class == MAD_CLASS_PERF ? MAD_PERF_DATA
+					      : MAD_SA_DATA;
 }
 
 /* The item of an attribute, put where it belongs if it is new; NULL: there is no room for more. */
@@ -377,6 +387,8 @@ static struct snapshot_lack lack_of(uint32_t agent, uint8_t mgmt_class, uint16_t
  */
 static bool is_extra(const struct snapshot_lack *lack)
 {
+	if (lack->item.mgmt_class == MAD_CLASS_PERF) /* that a device has no such counters is an answer */
+		return (lack->status & MAD_STATUS_FIELD) == MAD_STATUS_UNSUPPORTED;
 	return lack->item.mgmt_class == MAD_CLASS_SMP && lack->item.attribute == MAD_MLNX_ADAPTIVE;
 }
 

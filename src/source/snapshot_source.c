@@ -12,6 +12,7 @@ struct stored {
 	struct snapshot *snapshot;
 	struct source *live; /* answers what the snapshot does not have; NULL: nobody does */
 	bool borrowed;       /* the snapshot is not ours */
+	bool counters;       /* what is asked of devices is put to `live`, and kept */
 	uint32_t sm_next;    /* where the next question is likely to be */
 	char *map;
 	struct mad_counts counts; /* nothing is sent; queries and how they ended */
@@ -60,12 +61,91 @@ static void count(struct stored *s, enum mad_outcome outcome)
 	s->counts.ended[outcome]++;
 }
 
+/* --- counters, put to the fabric and kept --- */
+
+struct recording {
+	struct snapshot *snapshot;
+	const struct source_asker *asker;
+	struct snapshot_run *runs;
+	size_t count, room;
+	bool lost; /* memory ran out */
+};
+
+static bool recording_next(void *arg, uint32_t which, struct source_query *query)
+{
+	const struct recording *r = arg;
+
+	return r->asker->next(r->asker->arg, which, query);
+}
+
+static void recording_answer(void *arg, const struct source_query *query, const struct mad_answer *answer)
+{
+	struct recording *r = arg;
+	struct snapshot_run *grown = array_grow(r->runs, &r->room, r->count + 1, sizeof(*grown));
+	struct snapshot_run run = {.port = query->port,
+				   .modifier = query->modifier,
+				   .count = 1,
+				   .step = 1,
+				   .attribute = query->attribute,
+				   .mgmt_class = query->mgmt_class,
+				   .outcome = (uint8_t)answer->outcome};
+
+	if (answer->outcome == MAD_ANSWERED)
+		run.value = snapshot_keep_data(r->snapshot, answer->data,
+					       snapshot_attribute_size(query->mgmt_class, query->attribute));
+	else if (answer->outcome == MAD_STATUS)
+		run.value = answer->status;
+	else if (answer->outcome == MAD_TIMED_OUT)
+		run.value = answer->tries < UINT16_MAX ? answer->tries : UINT16_MAX;
+	if (grown)
+		r->runs = grown;
+	if (grown && run.value != UINT32_MAX)
+		r->runs[r->count++] = run;
+	else
+		r->lost = true;
+	r->asker->answer(r->asker->arg, query, answer);
+}
+
+/* Puts the new rows among the others. */
+static int keep_runs(struct snapshot *s, const struct recording *r)
+{
+	struct snapshot_run *all;
+
+	if (r->lost || r->count > UINT32_MAX - s->run_count)
+		return -ENOMEM;
+	if (r->count == 0)
+		return 0;
+	all = realloc(s->runs, (s->run_count + r->count) * sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	memcpy(all + s->run_count, r->runs, r->count * sizeof(*all));
+	s->runs = all;
+	s->run_count += (uint32_t)r->count;
+	qsort(s->runs, s->run_count, sizeof(*s->runs), snapshot_run_compare);
+	return 0;
+}
+
+static int record_ask(struct stored *s, const struct fabric *fabric, const struct source_asker *asker)
+{
+	struct recording r = {.snapshot = s->snapshot, .asker = asker};
+	const struct source_asker outer = {.agents = asker->agents,
+					   .agent_count = asker->agent_count,
+					   .next = recording_next,
+					   .answer = recording_answer,
+					   .arg = &r};
+	int error = source_ask(s->live, fabric, &outer), kept = keep_runs(s->snapshot, &r);
+
+	free(r.runs);
+	return kept ? kept : error;
+}
+
 static int stored_ask(struct source *source, const struct fabric *fabric, const struct source_asker *asker)
 {
 	struct stored *s = (struct stored *)source;
 	struct source_query query = {0};
 
-	(void)fabric;
+	if (s->counters)
+		return record_ask(s, fabric, asker);
 	for (uint32_t i = 0; i < asker->agent_count; i++) {
 		while (asker->next(asker->arg, i, &query)) {
 			enum mad_outcome outcome = MAD_NOT_ASKED;
@@ -210,6 +290,15 @@ int source_open_recording(struct snapshot *snapshot, struct source *live, struct
 	s->live = live;
 	*source = &s->source;
 	return 0;
+}
+
+int source_open_recording_counters(struct snapshot *snapshot, struct source *live, struct source **source)
+{
+	int error = source_open_recording(snapshot, live, source);
+
+	if (error == 0)
+		((struct stored *)*source)->counters = true;
+	return error;
 }
 
 int source_open_snapshot(struct snapshot *snapshot, const char *map, struct source **source)

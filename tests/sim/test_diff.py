@@ -4,6 +4,7 @@ import collections
 
 import pytest
 
+from kit import snapfile
 from tools import netgen_fault, netgen_tree
 
 CODES = {"missing-cable": "link-gone", "short-bundle": "link-gone", "moved-cable": "link-moved", "swapped-cables": "links-swapped",
@@ -128,3 +129,34 @@ def test_another_master(up, ibqos):
         r = ibqos("diff", paths[before], paths[after], "--format", "json").ok(1).json
         assert [(x["wanted"], x["got"]) for x in r["findings"] if x["code"] == "sm-changed"] == [(wanted, got)]
         assert not {x["code"] for x in r["findings"]} - {"sm-changed", "routes-changed"}
+
+
+def test_counters(up, ibqos):
+    """What grew between two snapshots, where both have counters; judged as audit does."""
+    f, _ = up(leaves=2, spines=1)
+    lacks = [f"attr={a} : answer status=0xc" for a in ("PortExtendedSpeedsCounters", "PortRcvErrorDetails",
+                                                       "PortXmitDiscardDetails", "PortSamplesControl")]
+    f.rules(*lacks, "attr=PortCounters : set PortXmitData=1000 PortRcvData=1000")
+    f.ibqos("snapshot", f.path("a"), "--counters").ok(0)
+    f.ibqos("snapshot", f.path("plain")).ok(0)
+    # a minute later, which the header says
+    for name, errors in (("same", 0), ("b", 60000)):
+        f.rules(*lacks, "attr=PortCounters : set PortXmitData=1000 PortRcvData=1000",
+                f"node=leaf-02 port=1 attr=PortCounters : set PortRcvErrors={errors} SymbolErrorCounter={errors}")
+        f.ibqos("snapshot", f.path(name), "--counters").ok(0)
+        snap = snapfile.read(f.path(name))
+        taken = int.from_bytes(snap["head"][16:24], "little") + 86400
+        snap["head"] = snap["head"][:16] + taken.to_bytes(8, "little") + snap["head"][24:]
+        snapfile.write(f.path(name), snap)
+    r = ibqos("diff", f.path("a"), f.path("same"), "--format", "json").ok(0).json
+    assert r["findings"] == [] and r["counters"]["compared"] == r["counters"]["ber_good"] == 2 * len(f.net.cables)
+    r = ibqos("diff", f.path("a"), f.path("b"), "--format", "json").ok(1, 2).json
+    assert {(x["node"], x["port"]) for x in r["findings"]} == {("leaf-02", 1)}, r
+    assert {x["code"] for x in r["findings"]} >= {"link-ber-high"}
+    r = ibqos("diff", f.path("plain"), f.path("b"), "--format", "json").ok(3).json
+    assert [(x["code"], x["what"]) for x in r["findings"]] == [("diff-unknown", "counters")]
+    shown = f.ibqos("snapshot", "--show", f.path("a"), "--format", "json").ok(0).json
+    assert {x["item"]: x["answered"] for x in shown["coverage"]}["PortCounters"] == 2 * len(f.net.cables)
+    f.rules(*lacks, "node=leaf-01 attr=PortCounters : timeout")
+    r = f.ibqos("snapshot", f.path("c"), "--counters", "-t", "50", "--retries", "0", "--format", "json").ok(3).json
+    assert {x["node"] for x in r["findings"]} == {"leaf-01"}
