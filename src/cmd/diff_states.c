@@ -168,7 +168,7 @@ static int judge_side(const struct cmd_side *side, struct state *state, struct f
 	struct counters_options how = {0};
 	struct snapshot_info info;
 	struct counters counters;
-	int error = counters_ask(side->source, side->fabric, NULL, &counters);
+	int error = counters_ask(side->source, side->fabric, NULL, false, &counters);
 
 	snapshot_info(source_snapshot(side->source), &info);
 	how.now = info.taken;

@@ -76,7 +76,7 @@ void cmd_take_counters(struct cmd_session *s, struct snapshot *snapshot)
 	int error = source_open_recording_counters(snapshot, s->source, &source);
 
 	if (error == 0)
-		error = counters_ask(source, s->fabric, NULL, &counters);
+		error = counters_ask(source, s->fabric, NULL, false, &counters);
 	if (counters.ports)
 		counters_gaps(&counters, s->fabric, &s->findings);
 	if (error != 0 && error != -EINTR) /* a signal is told at the end */
