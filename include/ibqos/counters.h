@@ -86,6 +86,7 @@ struct counter_reading {
 	uint32_t known;	    /* COUNTER_BIT(): answered */
 	uint32_t saturated; /* of these at all ones: that many or more */
 	uint32_t wide;	    /* of these from a field of 64 bits */
+	uint32_t impossible; /* answered as 64 bits all ones: not counted there, and not known */
 	uint64_t value[COUNTERS];
 	bool has_rcv_details, has_xmit_details;
 	uint16_t rcv_details[COUNTER_RCV_DETAILS];

@@ -133,6 +133,11 @@ static void take(struct counter_reading *reading, unsigned id, uint64_t value, u
 
 	if (bits < 64 && reading->wide & bit)
 		return; /* the wider one is there already */
+	/* 2^64 of anything takes centuries: a device that says so does not have this counter */
+	if (bits == 64 && value == highest) {
+		reading->impossible |= bit;
+		return;
+	}
 	reading->known |= bit;
 	reading->value[id] = value;
 	reading->saturated = value == highest ? reading->saturated | bit : reading->saturated & ~bit;

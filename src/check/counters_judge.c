@@ -25,11 +25,21 @@ static bool ran_round(const struct judged *j, const struct state_port *was, unsi
 	       was->value[id] <= UINT32_MAX;
 }
 
+/*
+ * Less by one: whoever clears counters does not leave them there, so the device is not steady. Nothing is known of its growth,
+ * which would else be all that it ever counted.
+ */
+static bool is_unsteady(uint64_t now, uint64_t then)
+{
+	return then > 1 && now == then - 1;
+}
+
 /* Whether any counter is less than it was. Of 32-bit counters of traffic only together with others. */
 static bool has_fallen(const struct judged *j, const struct state_port *was, uint32_t both)
 {
 	for (unsigned id = 0; id < COUNTERS; id++)
-		if (both & COUNTER_BIT(id) && j->reading->value[id] < was->value[id] && !ran_round(j, was, id))
+		if (both & COUNTER_BIT(id) && j->reading->value[id] < was->value[id] && !ran_round(j, was, id) &&
+		    !is_unsteady(j->reading->value[id], was->value[id]))
 			return true;
 	return false;
 }
@@ -40,7 +50,10 @@ static void compare_one(struct judged *j, const struct state_port *was, unsigned
 	uint64_t now = j->reading->value[id], then = was->value[id];
 	bool least = j->fallen || (j->reading->saturated | was->saturated) & COUNTER_BIT(id);
 
-	if (now >= then) {
+	if (is_unsteady(now, then)) {
+		j->growth[id] = 0;
+		least = true;
+	} else if (now >= then) {
 		j->growth[id] = now - then;
 	} else if (!j->fallen) { /* ran round, at least once */
 		j->growth[id] = now + (UINT64_C(1) << 32) - then;

@@ -103,6 +103,9 @@ static void tell_bers(struct judging *g, uint32_t port, struct finding_list *fin
 		worst = !any || rank(verdict) > rank(worst) ? verdict : worst;
 		any = true;
 	}
+	/* without symbol errors nobody can call it good */
+	if (!(g->ports[port].now.known & COUNTER_BIT(COUNTER_SYMBOL)) && worst < BER_WARN)
+		any = false;
 	g->result->ber[any ? worst : BER_UNKNOWN]++;
 }
 
@@ -305,6 +308,17 @@ void judged_tell_anew(struct judging *g, struct finding_list *findings)
 		f = finding_add(findings, FINDING_COUNTERS_CLEARED);
 		finding_set(&f->what, "counters of %u ports on %u devices", g->result->cleared, cleared_nodes);
 		finding_set(&f->detail, "they are less than at the last look, and no link went down meanwhile");
+	}
+	for (unsigned id = 0; id < COUNTERS; id++) {
+		uint32_t count = 0;
+
+		for (uint32_t i = 0; i < g->fabric->port_count; i++)
+			count += g->counters->ports[i].wanted && g->counters->ports[i].impossible & COUNTER_BIT(id);
+		if (count == 0)
+			continue;
+		f = finding_add(findings, FINDING_COUNTER_NOT_COUNTED);
+		finding_set(&f->what, "%s of %u ports", counter_row(id)->name, count);
+		finding_set(&f->got, "64 bits all ones");
 	}
 	if (g->result->first > 0) {
 		f = finding_add(findings, FINDING_COUNTERS_FIRST_LOOK);

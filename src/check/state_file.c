@@ -423,6 +423,23 @@ static bool read_lines(struct reader *r, char *text)
 	return false;
 }
 
+/* Nothing in it is later than itself: of a port read in the future no look would ever be the next. */
+static bool is_of_its_time(struct reader *r)
+{
+	const struct state *s = r->state;
+
+	for (size_t i = 0; i < s->port_count; i++)
+		if (s->ports[i].at > s->written)
+			return fail(r, "it has a port that was read after the file was written");
+	for (size_t i = 0; i < s->shares_count; i++)
+		if (s->shares[i].at > s->written)
+			return fail(r, "it has a port that was read after the file was written");
+	for (size_t i = 0; i < s->finding_count; i++)
+		if (s->findings[i].seen > s->written || s->findings[i].clean > s->written)
+			return fail(r, "it has a finding that was seen after the file was written");
+	return true;
+}
+
 int state_parse(const char *text, struct state *state, unsigned *line, const char **why)
 {
 	struct reader r = {.state = state};
@@ -432,7 +449,7 @@ int state_parse(const char *text, struct state *state, unsigned *line, const cha
 	*state = (struct state){0};
 	if (!copy)
 		return -ENOMEM;
-	read = read_lines(&r, copy);
+	read = read_lines(&r, copy) && is_of_its_time(&r);
 	free(copy);
 	if (read)
 		return 0;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ibqos/util.h"
@@ -23,9 +24,14 @@ int file_lock(const struct ibqos_ctx *ctx, const char *path, unsigned wait_ms, i
 {
 	char *target = realpath(path, NULL), *name = NULL;
 	uint64_t end = clock_ns() + wait_ms * UINT64_C(1000000);
+	struct stat st;
 	int error, fd;
 
 	*lock = -1;
+	if (target && (stat(target, &st) != 0 || !S_ISREG(st.st_mode))) { /* no file is made beside a device */
+		free(target);
+		return -EINVAL;
+	}
 	if (asprintf(&name, "%s.lock", target ? target : path) < 0)
 		name = NULL;
 	free(target);

@@ -109,3 +109,61 @@ def test_a_symbolic_link_has_the_lock_of_its_target(fab, look, tmp_path):
     other.state = str(tmp_path / "link")
     other(T0 + 60, DATA).ok(0)
     assert os.path.islink(other.state) and sorted(p for p in os.listdir(tmp_path) if p.endswith(".lock")) == ["state.lock"]
+
+
+HOSTILE = [
+    ("a directory", None), ("/dev/null", None),
+    ("a port read in the future", lambda t: re.sub(r"^(port (?:\S+ ){6})\d+", r"\g<1>1099511627775", t, count=1, flags=re.M)),
+    ("cut at a line", lambda t: t[:t.rindex("port ")]),
+    ("a line twice", lambda t: t.replace("\nwritten", "\nlabel %\nwritten", 1)),
+    ("a value beyond 64 bits", lambda t: re.sub(r"^(port (?:\S+ ){7})\S+", r"\g<1>99999999999999999999", t, count=1, flags=re.M)),
+    ("NUL bytes", lambda t: t.replace("label", "lab\0el", 1)),
+    ("spaces", lambda t: t.replace("port ", "port  ", 1)),
+    ("only the first line", lambda t: t.split("\n")[0] + "\n"),
+    ("more behind the end", lambda t: t + "x"),
+]
+
+
+@pytest.mark.parametrize("name,change", HOSTILE, ids=[n for n, _ in HOSTILE])
+def test_hostile(fab, look, tmp_path, name, change):
+    """Told, left as it is, and never clean; ack refuses it as well."""
+    look(T0, DATA).ok(0)
+    if change is None:
+        look.state = "/dev/null" if name == "/dev/null" else str(tmp_path)
+        text = None
+    else:
+        text = change(read(look.state))
+        with open(look.state, "w", encoding="utf-8") as file:
+            file.write(text)
+    r = look(T0 + 300, DATA).ok(3)
+    assert [c for c, *_ in found(r)] == ["state-broken"], r
+    ack(fab, look, "link-flaps", "leaf-01[2]", "T").ok(3)
+    assert text is None or read(look.state) == text
+    assert not os.path.exists("/dev/null.lock")
+
+
+def test_clock_that_goes_back_and_on(look):
+    """While it is behind, nothing is judged or written; then it goes on as if nothing had been."""
+    look(T0 + HOUR, DATA, at(LEAF, "attr=PortCounters : set VL15Dropped=5")).ok(0)
+    before = read(look.state)
+    for now in (T0, T0 + HOUR - 1, 1):
+        assert [c for c, *_ in found(look(now, DATA).ok(3))] == ["state-clock"]
+    assert read(look.state) == before
+    r = look(T0 + HOUR + 300, DATA, at(LEAF, "attr=PortCounters : set VL15Dropped=60")).ok(1)
+    assert found(r) == [("port-vl15-dropped", *LEAF, "VL15Dropped")] and "55 in 5 min" in r.json["findings"][0]["got"]
+
+
+def test_no_room_for_the_state(fab, look, tmp_path):
+    """The disk is full, or the folder is gone: what was found is told, the old state stays, and the run does not end clean."""
+    look(T0, DATA).ok(0)
+    before = read(look.state)
+    small = tmp_path / "small"
+    small.mkdir()
+    inside = f'mount -t tmpfs -o size=4k,nr_inodes=8 tmpfs {small} && head -c 4096 /dev/zero >{small}/full; exec "$@"'
+    r = fab.ibqos("audit", "--counters", "--state", str(small / "state"), "--now", str(T0 + 300), "--format", "json",
+                  before=["unshare", "-m", "sh", "-c", inside, "sh"])
+    assert r.returncode == 3 and "cannot write" in r.stderr and r.json["counters"]["read"] == ports(fab), r
+    assert read(look.state) == before
+    look.state = str(tmp_path / "nowhere" / "state")
+    assert "cannot lock" in look(T0 + 300, DATA).ok(3).stderr
+    assert HOST
