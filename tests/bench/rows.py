@@ -32,8 +32,13 @@ class Bench:
         self.name = f"{adapters:,} hosts, {len(self.found['nodes']) - adapters:,} switches"
 
     def call(self, *argv, ok=(0,), keep=400000, rules=None):
+        """With rules the overlay is in it, which also counts what it sends."""
         rules = rules or self.rules
-        m = measure.program(argv, cwd=self.f.dir, env=self.f.env(overlay=bool(rules), rules=rules), ok=ok)
+        log = self.f.path("sent") if rules else None
+        if log:
+            open(log, "w", encoding="ascii").close()
+        m = measure.program(argv, cwd=self.f.dir, env=self.f.env(overlay=bool(rules), rules=rules, log=log), ok=ok)
+        m.sent = sim.Sent(log).gets if log else None
         if keep is not None:
             m.stdout = m.stdout[-keep:]
         return m
@@ -54,12 +59,6 @@ class Bench:
         run.replace(path, lines)
         return path
 
-    def sent(self, *argv, ok=(0,), rules=None):
-        """What a program sends, counted by the overlay in a run of its own that is not timed."""
-        log = self.f.path("sent-once")
-        open(log, "w", encoding="ascii").close()
-        measure.program(argv, cwd=self.f.dir, env=self.f.env(log=log, rules=rules), ok=ok)
-        return sim.Sent(log).gets
 
     def row(self, *args, **kwargs):
         r = measure.Row(*args, **kwargs)
@@ -87,7 +86,7 @@ def discover_rows(b):
         "ibnetdiscover": lambda: b.call("ibnetdiscover", "-o", b.window),
     }, b.runs)
     sent = int(number(t["native"][0], "discovery_sent"))
-    theirs = b.sent("ibnetdiscover", "-o", b.window)
+    theirs = b.call("ibnetdiscover", "-o", b.window, rules=b.write_rules("none")).sent  # not timed
     b.facts["discover_mib"] = max(m.mib for m in t["native"])
     b.row("discover, its walk alone", "the floor of its MADs", figures(t["native"], lambda m: number(m, "discovery_seconds")),
           t["floor"], sent=sent, other_sent=mads)
@@ -111,9 +110,9 @@ def dead_rows(b):
     finally:
         b.rules = None
     what = f"discover, {b.dead} hosts silent"
-    sent = int(number(t["native"][0], "discovery_sent"))
-    b.row(what, "ibnetdiscover", t["native"], t["ibnetdiscover"], sent=sent)
-    b.row(what, "discover --walker libibnetdisc", t["native"], t["libibnetdisc"], sent=sent)
+    sent = {way: runs[-1].sent for way, runs in t.items()}
+    for other, way in (("ibnetdiscover", "ibnetdiscover"), ("discover --walker libibnetdisc", "libibnetdisc")):
+        b.row(what, other, t["native"], t[way], sent=sent["native"], other_sent=sent[way])
 
 
 def audit_rows(b):
@@ -130,7 +129,7 @@ def audit_rows(b):
                 out.write(f.read())
     errors = ["ibqueryerrors", "--skip-sl", "-o", b.window]
     sums = b.write_rules("sums", *LACKS)
-    b.rules = each = b.write_rules("each", *LACKS, "attr=ClassPortInfo : set CapMask=0x1200")
+    b.rules = b.write_rules("each", *LACKS, "attr=ClassPortInfo : set CapMask=0x1200")
     try:
         t = measure.in_turn({
             "counters": lambda: b.ibqos("audit", "--counters", ok=(0, 1, 2)),
@@ -144,16 +143,15 @@ def audit_rows(b):
     finally:
         b.rules = None
     alive(b)
-    links = b.sent("iblinkinfo", "-o", b.window)
     both, with_sums = ([measure.together(x, y) for x, y in zip(t["iblinkinfo"], t[w])] for w in ("ibqueryerrors", "sums"))
-    sent = [int(number(t[w][0], "discovery_sent") + number(t[w][0], "sent")) for w in ("counters", "audit")]
-    b.row("audit --counters", "the floor of its MADs", t["counters"], t["whole"], sent=sent[0], other_sent=whole_mads)
-    b.row("audit --counters", "iblinkinfo and ibqueryerrors", t["counters"], both, sent=sent[0],
-          other_sent=links + b.sent(*errors, ok=(0, 1), rules=each))
-    b.row("audit --counters", "these, counters of a switch's ports summed", t["counters"], with_sums, sent=sent[0],
-          other_sent=links + b.sent(*errors, ok=(0, 1), rules=sums))
-    b.row("audit", "the floor of its MADs", t["audit"], t["walk"], sent=sent[1], other_sent=walk_mads)
-    b.row("audit", "iblinkinfo", t["audit"], t["iblinkinfo"], sent=sent[1], other_sent=links)
+    sent = {way: runs[-1].sent for way, runs in t.items()}
+    b.row("audit --counters", "the floor of its MADs", t["counters"], t["whole"], sent=sent["counters"], other_sent=whole_mads)
+    b.row("audit --counters", "iblinkinfo and ibqueryerrors", t["counters"], both, sent=sent["counters"],
+          other_sent=sent["iblinkinfo"] + sent["ibqueryerrors"])
+    b.row("audit --counters", "these, counters of a switch's ports summed", t["counters"], with_sums, sent=sent["counters"],
+          other_sent=sent["iblinkinfo"] + sent["sums"])
+    b.row("audit", "the floor of its MADs", t["audit"], t["walk"], sent=sent["audit"], other_sent=walk_mads)
+    b.row("audit", "iblinkinfo", t["audit"], t["iblinkinfo"], sent=sent["audit"], other_sent=sent["iblinkinfo"])
 
 
 def verify_rows(b):
