@@ -396,6 +396,28 @@ static uint32_t in_scope(const struct rig *rig)
 	return count;
 }
 
+/* A port at a link that tells a number of VLs that cannot be. */
+static bool tells_nonsense(const struct rig *rig, uint32_t port)
+{
+	const struct device *d = &rig->devices[port];
+	unsigned state = d->info[STATE] & 15, cap = d->info[VL_CAP] >> 4, vls = d->info[OPER_VLS] >> 4;
+
+	if (rig->fabric->ports[port].number == 0 || state <= FABRIC_STATE_DOWN)
+		return false;
+	return cap < 1 || cap > 5 || (state > FABRIC_STATE_INIT && (vls < 1 || vls > 5));
+}
+
+static void check_nonsense(const struct rig *rig, const struct finding_list *findings)
+{
+	for (uint32_t i = 0; rig->fault == FAULT_NONE && i < rig->fabric->port_count; i++) {
+		const struct fabric_port *port = &rig->fabric->ports[i];
+
+		if (port->known && (of_switch(rig, i) || port->guid != 0 || port->peer != FABRIC_NONE) && tells_nonsense(rig, i))
+			require(finding_exit(findings) != IBQOS_EXIT_CLEAN &&
+				finding_count_code(findings, FINDING_PORT_INFO_RESERVED) > 0);
+	}
+}
+
 static void check_findings(const struct rig *rig, const struct verify *verify)
 {
 	const struct verify_result *result = verify_result(verify);
@@ -426,6 +448,7 @@ static void check_findings(const struct rig *rig, const struct verify *verify)
 		finding_exit(&findings) == IBQOS_EXIT_CRITICAL);
 	require(result->ports_unknown == 0 || finding_count(&findings, FINDING_UNKNOWN) > 0);
 	require(finding_count_code(&findings, FINDING_PORT_LEFT) >= result->ports_left);
+	check_nonsense(rig, &findings);
 	finding_list_clear(&findings);
 }
 
