@@ -157,8 +157,9 @@ static bool verify_ports(struct cmd_session *s, const struct qos_config *config,
 
 /* Without a policy: only tables and the SM's QoS. `path` is the policy's, or the config's. */
 static void verify_fabric(struct cmd_session *s, const char *path, const struct qos_config *config,
-			  struct cmd_sm_options *sm, struct cmd_paths *paths)
+			  const struct cmd_sm_options *sm, struct cmd_paths *paths)
 {
+	struct cmd_sm_options asked = *sm;
 	struct verify *verify = NULL;
 	struct cmd_sm_told told;
 	struct sm_watch watch;
@@ -177,9 +178,9 @@ static void verify_fabric(struct cmd_session *s, const char *path, const struct 
 		if (paths->wanted)
 			cmd_paths_report(s, paths, sm->policy, config);
 		cmd_sample_report(s, verify);
-		sm->verify = verify;
-		sm->watch = &watch;
-		cmd_verify_sm(s, sm, &told);
+		asked.verify = verify;
+		asked.watch = &watch;
+		cmd_verify_sm(s, &asked, &told);
 		session_coverage(s, result);
 		verify_findings(verify, &s->findings);
 		verify_fold_not_applied(verify,

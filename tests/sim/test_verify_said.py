@@ -246,3 +246,18 @@ def test_a_snapshot_of_several_managers(fabric):
         f.rules("")
         r = f.ibqos("verify", "--from", f.path("bad.snap"), "--opensm-conf", master.config, "--format", "json").ok(status)
         assert [(x[0], x[3]) for x in said(r)] == [(code, "gpu-002 mlx5_0")], r
+
+
+def test_a_switch_that_goes_meanwhile(up):
+    """Its cable is pulled while ports are slow to tell: what is behind it is not known, and nothing is called wrong."""
+    f, sm = up(options=dict(CONF, sweep_interval="0"), console=True, **SMALL)
+    f.rules("node=leaf-02 attr=SL2VL : delay=400")  # 148 of them
+    t = later(1.2, lambda: f.console('Unlink "leaf-02"[36]'))
+    r = verify(f, sm.config, "-t", "1500", "--retries", "1", timeout=100)
+    t.join()
+    assert r.returncode == 3 and r.json["ports"]["differ"] == 0, r
+    assert {x[0] for x in said(r)} <= {"agent-silent", "query-failed", "port-left", "no-answer"} and said(r), r
+    f.rules("")
+    f.console('ReLink "leaf-02"[36]')
+    sm.hup()
+    run.deadline(20, "all is well again", lambda: verify(f, sm.config).returncode == 0, every=0.3)
