@@ -42,8 +42,8 @@ FUZZ_SEED=${FUZZ_SEED:-1} counted scripts/fuzz.sh "$out/fuzz" "${FUZZ_SECONDS:-5
 
 echo "monitoring:"
 step "build" make "$jobs" OUT="$out/monitoring" W=-Werror all tools
-IBQOS_BIN=$out/monitoring/ibqos IBQOS_OVERLAY=$out/monitoring/tests/overlay.so JOBS=1 \
-	pytest_suite "Prometheus, schedules, plugin (tests/monitoring)" tests/monitoring
+IBQOS_BIN=$out/monitoring/ibqos IBQOS_OVERLAY=$out/monitoring/tests/overlay.so JOBS=2 \
+	pytest_suite "Prometheus, schedules, plugin (tests/monitoring)" --dist loadfile tests/monitoring
 
 if [ -n "${EXTRA_ALL:-}" ]; then
 	# valgrind 3.19 has no pidfd_open(), which test_opensm_instance, test_sm and apply need; its own memory makes

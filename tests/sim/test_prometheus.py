@@ -153,6 +153,7 @@ def waits(pid):
 
 
 def test_unwritable(fab, tmp_path):
+    fab.rules()
     r = fab.ibqos("verify", *conf(fab), "--metrics", tmp_path / "no" / "m.prom").ok(3)
     assert "cannot write" in r.stderr and "m.prom" in r.stderr and "verdict: clean" in r.stdout
 
