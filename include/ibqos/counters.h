@@ -184,12 +184,21 @@ void counter_suppress_common(struct counter_thresholds *thresholds);
 
 /* --- what is wrong --- */
 
+/* What is known of one port's link since the earlier looks. */
+struct counter_measure {
+	bool has_errors, has_waiting;
+	double errors, errors_upper; /* a bit, of the counter that has most; upper: 95 % bound */
+	enum ber_verdict verdict;    /* the worst of its counters */
+	double waiting;		     /* share of the time without credits, 0 to 1 */
+};
+
 struct state;
 struct counters_options {
 	uint64_t now; /* seconds since 1970 */
 	struct counter_thresholds thresholds;
 	unsigned congestion; /* percent of the time from which on a port that could not send is told; 0: never */
 	const struct policy_counters *policy; /* its rates; NULL: none */
+	struct counter_measure *measures;     /* by port index, zeroed: to be filled; NULL: not wanted */
 	bool growth;	/* how counters grew is wanted, */
 	uint64_t since; /* since then, or the first look after that of which is known, or the last look */
 };

@@ -56,6 +56,17 @@ static void add_details(struct finding *f, const struct counter_reading *r, unsi
 
 /* --- bit errors --- */
 
+static void measure_errors(struct judging *g, uint32_t port, uint64_t errors, double bits)
+{
+	struct counter_measure *m = g->options->measures ? &g->options->measures[port] : NULL;
+
+	if (!m || !(bits > 0) || (m->has_errors && (double)errors / bits <= m->errors))
+		return;
+	m->has_errors = true;
+	m->errors = (double)errors / bits;
+	m->errors_upper = counter_upper(errors) / bits;
+}
+
 static enum ber_verdict tell_ber(struct judging *g, uint32_t port, unsigned id, struct finding_list *findings)
 {
 	const struct judged *j = &g->ports[port];
@@ -68,6 +79,7 @@ static enum ber_verdict tell_ber(struct judging *g, uint32_t port, unsigned id, 
 	char text[SPAN_TEXT];
 	struct finding *f;
 
+	measure_errors(g, port, errors, bits);
 	if (verdict < BER_WARN || g->options->thresholds.suppressed & COUNTER_BIT(id))
 		return verdict;
 	f = add(g, port, counter_row(id)->code, id, findings);
@@ -106,7 +118,12 @@ static void tell_bers(struct judging *g, uint32_t port, struct finding_list *fin
 	/* without symbol errors nobody can call it good */
 	if (!(g->ports[port].now.known & COUNTER_BIT(COUNTER_SYMBOL)) && worst < BER_WARN)
 		any = false;
-	g->result->ber[any ? worst : BER_UNKNOWN]++;
+	worst = any ? worst : BER_UNKNOWN;
+	g->result->ber[worst]++;
+	if (g->options->measures) {
+		g->options->measures[port].verdict = worst;
+		g->options->measures[port].has_errors &= worst != BER_UNKNOWN;
+	}
 }
 
 /* --- rates --- */
@@ -256,6 +273,10 @@ static void tell_waiting(struct judging *g, uint32_t port, struct finding_list *
 		return;
 	}
 	percent = percent > 100 ? 100 : percent;
+	if (g->options->measures) {
+		g->options->measures[port].has_waiting = true;
+		g->options->measures[port].waiting = percent / 100;
+	}
 	g->result->waiting_known++;
 	g->result->waiting_10 += percent >= 10;
 	g->result->waiting_50 += percent >= 50;

@@ -240,7 +240,8 @@ static void report_totals(struct cmd_session *s, const struct counters *counters
 static void judge(struct cmd_session *s, const struct cmd_counters_options *options, const struct policy *policy,
 		  struct cmd_counters *c, uint64_t read_at)
 {
-	struct counters_options how = {.now = read_at, .congestion = options->congestion, .growth = options->since, .since = c->since};
+	struct counters_options how = {.now = read_at, .congestion = options->congestion, .growth = options->since, .since = c->since,
+				       .measures = calloc(s->fabric->port_count + 1, sizeof(*how.measures))};
 	struct state *state = c->usable ? &c->state : NULL;
 	struct counters_result result;
 	int error;
@@ -253,6 +254,8 @@ static void judge(struct cmd_session *s, const struct cmd_counters_options *opti
 	}
 	counters_gaps(&c->counters, s->fabric, &s->findings);
 	error = counters_judge(&c->counters, s->fabric, state, &how, &s->findings, &result);
+	if (error == 0 && !how.measures)
+		error = -ENOMEM;
 	if (error != 0)
 		session_fail(s, "cannot judge the counters: %s", strerror(-error));
 	report_result(s->report, &c->counters, &result, options->state || options->interval);
@@ -260,6 +263,9 @@ static void judge(struct cmd_session *s, const struct cmd_counters_options *opti
 	if (result.growth)
 		report_growth(s, &c->counters, result.growth);
 	free(result.growth);
+	if (how.measures && (options->state || options->interval))
+		cmd_measures_report(s, how.measures);
+	free(how.measures);
 	if (c->counters.shares)
 		cmd_shares(s, policy, c, state, read_at);
 	if (s->options->all)

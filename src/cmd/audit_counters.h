@@ -41,6 +41,8 @@ struct cmd_counters {
  */
 void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *options, const struct policy *policy,
 		      struct cmd_counters *counters);
+/* A table of bit errors and time without credits by port: those that stand out, or with --all each. */
+void cmd_measures_report(struct cmd_session *s, const struct counter_measure *measures);
 /* After all findings are there: since when, acknowledged or not; and writes the state. Frees. */
 void cmd_counters_end(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters);
 

@@ -320,7 +320,7 @@ static void prom_row(struct report *r)
 	}
 	for (unsigned i = 0; i < r->column_count && i < r->cell_count; i++)
 		apply_rules(r, state->table, r->columns[i].key, &r->cells[i]);
-	if (strcmp(state->table, "counter_totals") == 0)
+	if (cell_of(r, "node_guid", strlen("node_guid")) && cell_of(r, "node", strlen("node")))
 		add_info(r);
 }
 

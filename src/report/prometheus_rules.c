@@ -114,6 +114,10 @@ const struct prom_rule prom_rules[] = {
 	LABELLED("counters", "waiting_known", WAITING, "at_least=\"0\""),
 	LABELLED("counters", "waiting_10", WAITING, "at_least=\"0.1\""),
 	LABELLED("counters", "waiting_50", WAITING, "at_least=\"0.5\""),
+	CELL("port_measures", "bit_errors", PORT_BER, "node_guid,port"),
+	CELL("port_measures", "bit_errors_upper", PORT_BER_UPPER, "node_guid,port"),
+	CELL("port_measures", "waiting", PORT_WAITING, "node_guid,port"),
+	FIELD("", "port_measures_omitted", MEASURES_OMITTED),
 	CELL("counter_totals", "value", COUNTER, "node_guid,port,counter"),
 
 	/* job log */

@@ -39,7 +39,7 @@ def monitored(fab, tmp_path_factory):
     fab.ibqos("verify", "--opensm-conf", conf, "--paths", "--fabric", "rail-1", "--metrics", folder / "verify.prom").ok(2)
     now = int(time.time())
     for when in (now - 3600, now):
-        fab.ibqos("audit", "--counters", "--state", state, "--now", str(when), "--fabric", "rail-1", "--metrics",
+        fab.ibqos("audit", "--counters", "--state", state, "--now", str(when), "--fabric", "rail-1", "--all", "--metrics",
                   folder / "audit.prom").ok(2)
     log = fab.path("nccl.log")
     with open(log, "w", encoding="ascii") as f:

@@ -94,6 +94,40 @@ def test_audit(both):
     assert m.one("ibqos_links_slow") == j["links"]["slow"] == 1 and m.one("ibqos_links_audited") == j["links"]["looked_at"]
 
 
+def test_bit_errors_and_waiting_by_port(fab, both, tmp_path):
+    """As test_counters.py plants them: 281.25e9 ticks of 8 bytes in 300 s of 12.5e9 bytes a second are 60 %; 60 symbol errors
+    in 300 s at 103.125 Gb/s."""
+    t0, state = 1_700_000_000, tmp_path / "state"
+    zeros = ("SymbolErrorCounter LinkErrorRecoveryCounter LinkDownedCounter PortRcvErrors PortRcvRemotePhysicalErrors PortRcvSwitchRelayErrors "
+             "PortXmitDiscards PortXmitConstraintErrors PortRcvConstraintErrors LocalLinkIntegrityErrors ExcessiveBufferOverrunErrors "
+             "VL15Dropped PortXmitWait QP1Dropped").replace(" ", "=0 ") + "=0"
+    quantum = ["node=leaf-* attr=NodeInfo : set DevId=0xd2f0 VendorId=0x2c9", "attr=PortSamplesControl : answer status=0 set Tick=7",
+               "attr=ClassPortInfo : set CapMask2=2", f"attr=PortCountersExtended : set PortXmitData=1000 PortRcvData=1000 {zeros}",
+               *LACKS[:-1]]
+    bad = ["node=leaf-01 port=2 attr=PortCountersExtended : set PortXmitWait=281250000000 SymbolErrorCounter=60"]
+
+    def audit(when, *args, rules=(), codes=(0,)):
+        return both("audit", "--counters", "--state", state, "--now", str(when), *args, rules=[*quantum, *rules], codes=codes)
+    _, m = audit(t0)
+    assert m.one("ibqos_port_measures_omitted") == 0 and not m.values("ibqos_port_bit_error_ratio")
+    j, m = audit(t0 + 300, rules=bad, codes=(2,))
+    leaf = f"0x{fab.net['leaf-01'].guid:016x}"
+    assert [(x["node_guid"], x["port"], x["ber"]) for x in j["port_measures"]] == [(leaf, 2, "bad")]
+    assert m.one("ibqos_port_xmit_wait_ratio", node_guid=leaf, port=2) == pytest.approx(0.6)
+    bits = 103.125e9 * 300
+    assert m.one("ibqos_port_bit_error_ratio", node_guid=leaf, port=2) == pytest.approx(60 / bits, rel=1e-5)
+    # 60 were seen: 95 % of Poisson's below 74.39 (chi-squared of 122 degrees of freedom, halved)
+    assert m.one("ibqos_port_bit_error_ratio_upper", node_guid=leaf, port=2) == pytest.approx(74.39 / bits, rel=1e-3)
+    d, = map(dict, m.values("ibqos_port_info", node_guid=leaf, port=2))
+    assert d["node"] == "leaf-01"
+    # each, on request: where nothing was seen the upper bound is 3 errors in the bits that passed
+    _, m = audit(t0 + 600, "--all", rules=bad, codes=(2,))
+    gpu = f"0x{fab.net['gpu-001'].guid:016x}"
+    assert m.one("ibqos_port_bit_error_ratio", node_guid=gpu, port=1) == 0
+    assert m.one("ibqos_port_bit_error_ratio_upper", node_guid=gpu, port=1) == pytest.approx(2.9957 / (2 * bits), rel=1e-3)
+    assert len(m.values("ibqos_port_bit_error_ratio")) == 2 * len(fab.net.cables)
+
+
 def test_format_and_output_are_the_same(fab, tmp_path):
     """--format prometheus, to standard output and to a file."""
     fab.rules(*DIFFERS)
@@ -179,13 +213,15 @@ def test_every_metric_comes_of_some_run(fab, both, ibqos, tmp_path):
     fab.rules()
     fab.ibqos("snapshot", snap).ok(0, 1, 3)
     any_code = (0, 1, 2, 3)
+    quiet = [*LACKS, "attr=PortCounters : set PortXmitData=1000 PortRcvData=1000 PortXmitWait=0"]
     seen = [both("verify", *conf(fab), "--paths", rules=DIFFERS, codes=any_code)[1],
             both("verify", written, "--sm-records", "1", rules=DIFFERS, codes=any_code)[1],
             both("verify", *conf(fab), "--sample", "1/2", "--rotate", tmp_path / "rotation", codes=any_code)[1],
             both("verify", *conf(fab), "--hosts", "gpu-001", codes=any_code)[1],
             both("audit", "--from", snap, codes=any_code)[1],
-            both("audit", "--baseline", snap, "--policy", written, "--counters", "--state", state, "--all", rules=LACKS, codes=any_code)[1],
-            both("audit", "--counters", "--state", state, "--all", rules=LACKS, codes=any_code)[1]]
+            both("audit", "--baseline", snap, "--policy", written, "--counters", "--state", state, "--now", "1700000000", "--all",
+                 rules=quiet, codes=any_code)[1],
+            both("audit", "--counters", "--state", state, "--now", "1700003600", "--all", rules=quiet, codes=any_code)[1]]
     r = ibqos("job", "log", log, "--format", "prometheus").ok(*any_code)
     seen.append(prometheus.Metrics(r.stdout))
     root = tmp_path / "sys"
