@@ -41,6 +41,14 @@ def monitored(fab, tmp_path_factory):
     for when in (now - 3600, now):
         fab.ibqos("audit", "--counters", "--state", state, "--now", str(when), "--fabric", "rail-1", "--all", "--metrics",
                   folder / "audit.prom").ok(2)
+    full = 300 * 12_500_000_000 // 4  # what 4x EDR can send in five minutes, in words of 4 bytes
+    counts = ["attr=PortSamplesControl : status=0 answer set OptionMask=0x200000000000000", "attr=PortXmitDataSLExt : status=0 answer",
+              "attr=PortXmitDataSL : status=0xc answer", "attr=PortVLXmitWaitCounters : status=0xc answer",
+              "attr=PortCounters : set PortXmitData=1000 PortRcvData=1000", *LACKS[:-1]]
+    for when, busy in ((now - 300, []), (now, [f"node=leaf-01 port=1 attr=PortXmitDataSLExt : set XmtDataSL0={full // 2} XmtDataSL1={full // 3}"])):
+        fab.rules(*counts, *busy)
+        fab.ibqos("audit", "--counters", "--shares", "--policy", fab.policy_path, "--state", fab.path("shares.state"), "--all", "--now",
+                  str(when), "--fabric", "rail-1", "--label", "set=shares", "--metrics", folder / "shares.prom").ok(0, 1, 2, 3)
     log = fab.path("nccl.log")
     with open(log, "w", encoding="ascii") as f:
         f.write("gpu-01:1:1 [0] a.cc:1 NCCL WARN NET/IB: Got completion from peer 10.0.0.2<1> with status=12 opcode=0 len=0 vendor err 129 (Send) hca mlx5_0\n"

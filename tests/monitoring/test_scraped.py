@@ -18,7 +18,7 @@ def promtool(*args, stdin=None):
 def test_metrics_are_as_promtool_wants_them(monitored):
     folder, _ = monitored
     names = sorted(os.listdir(folder))
-    assert names == ["audit.prom", "job-host.prom", "job-log.prom", "verify.prom"]
+    assert names == ["audit.prom", "job-host.prom", "job-log.prom", "shares.prom", "verify.prom"]
     for name in names:
         r = promtool("check", "metrics", stdin=(folder / name).read_bytes())
         assert (r.returncode, r.stdout, r.stderr) == (0, b"", b""), name

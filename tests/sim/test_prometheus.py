@@ -128,6 +128,29 @@ def test_bit_errors_and_waiting_by_port(fab, both, tmp_path):
     assert len(m.values("ibqos_port_bit_error_ratio")) == 2 * len(fab.net.cables)
 
 
+def shares(fab, both, state, written):
+    """One busy port, on which training has too little; as test_shares.py has it."""
+    devices = ["attr=PortCounters : set PortXmitData=1000 PortRcvData=1000",
+               f"attr=PortSamplesControl : status=0 answer set OptionMask={1 << 57 | 1 << 23:#x}", "attr=PortXmitDataSLExt : status=0 answer", *LACKS[:-1],
+               "attr=PortXmitDataSL : status=0xc answer", "attr=PortVLXmitWaitCounters : status=0 answer"]
+    full = 300 * 12_500_000_000 // 4
+    sent = "node=leaf-01 port=2 attr=PortXmitDataSLExt : set " + " ".join(
+        f"XmtDataSL{sl}={int(full * x)}" for sl, x in ((0, .1), (1, .2), (2, .65)))
+    waits = "node=leaf-01 port=2 attr=PortVLXmitWaitCounters : set " + " ".join(f"PortVLXmitWait{vl}=9" for vl in range(8))
+    args = ["audit", "--counters", "--shares", "--policy", written, "--state", state, "--all", "--now"]
+    both(*args, "1700000000", rules=devices, codes=(0, 1, 2, 3))
+    return both(*args, "1700000300", rules=[*devices, sent, waits], codes=(0, 1, 2, 3))
+
+
+def test_shares(fab, both, tmp_path):
+    j, m = shares(fab, both, tmp_path / "state", policy.write(fab, fab.sms[0], name="shares.yaml"))
+    assert m.one("ibqos_classes_below_share") == j["shares"]["low"] == 1 and m.one("ibqos_share_ports", look="busy") == 1
+    leaf = f"0x{fab.net['leaf-01'].guid:016x}"
+    had = m.by("ibqos_class_share_ratio", "class", node_guid=leaf, port=2)
+    assert {c: round(v, 3) for c, v in had.items()} == {"training": 0.211, "storage": 0.684, "other": 0.105}
+    assert m.one("ibqos_class_promised_ratio", **{"class": "training"}) == pytest.approx(0.7, abs=0.02)
+
+
 def test_format_and_output_are_the_same(fab, tmp_path):
     """--format prometheus, to standard output and to a file."""
     fab.rules(*DIFFERS)
@@ -222,6 +245,7 @@ def test_every_metric_comes_of_some_run(fab, both, ibqos, tmp_path):
             both("audit", "--baseline", snap, "--policy", written, "--counters", "--state", state, "--now", "1700000000", "--all",
                  rules=quiet, codes=any_code)[1],
             both("audit", "--counters", "--state", state, "--now", "1700003600", "--all", rules=quiet, codes=any_code)[1]]
+    seen.append(shares(fab, both, tmp_path / "state-of-shares", written)[1])
     r = ibqos("job", "log", log, "--format", "prometheus").ok(*any_code)
     seen.append(prometheus.Metrics(r.stdout))
     root = tmp_path / "sys"
