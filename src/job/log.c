@@ -70,13 +70,20 @@ int job_log_new(struct job_log **log)
 {
 	struct job_log *made = calloc(1, sizeof(*made));
 
-	if (made)
+	if (made) {
 		made->carry = malloc(LOG_LINE);
-	if (!made || !made->carry) {
+		made->prefixes = aligned_alloc(LOG_CACHE_LINE, LOG_PREFIXES * sizeof(*made->prefixes));
+	}
+	if (!made || !made->carry || !made->prefixes) {
+		if (made) {
+			free(made->carry);
+			free(made->prefixes);
+		}
 		free(made);
 		*log = NULL;
 		return -ENOMEM;
 	}
+	memset(made->prefixes, 0, LOG_PREFIXES * sizeof(*made->prefixes));
 	*log = made;
 	return 0;
 }
@@ -117,6 +124,7 @@ void job_log_free(struct job_log *log)
 	free(log->events);
 	free(log->files);
 	free(log->carry);
+	free(log->prefixes);
 	free(log);
 }
 
@@ -348,8 +356,8 @@ static void one_message(struct job_log *log, const char *line, const char *mark,
 	m.source_size = p.source_size;
 	log->recent = slot;
 	if (slot) {
-		slot->process = (size_t)(m.process - log->processes);
-		slot->size = size;
+		slot->process = (uint32_t)(m.process - log->processes);
+		slot->size = (uint32_t)size;
 		memcpy(slot->text, line, size);
 	}
 	message(log, &m, mark, end);

@@ -20,11 +20,12 @@ struct log_index {
  */
 #define LOG_PREFIX 120
 #define LOG_PREFIXES 2048 /* a power of two */
-struct log_prefix {
-	size_t process;
-	size_t size; /* 0: empty */
+struct log_prefix { /* two lines of a processor's cache, of which one is mostly enough */
+	uint32_t process;
+	uint32_t size; /* 0: empty */
 	char text[LOG_PREFIX];
 };
+#define LOG_CACHE_LINE 64
 
 #define LOG_LINE 65536	       /* bytes of a line that are looked at */
 #define LOG_PROCESSES 262144   /* ranks of the largest jobs, several times */
@@ -44,7 +45,7 @@ struct job_log {
 	size_t event_count, event_room, file_count, file_room;
 	struct log_index *by_process, *by_host, *by_device, *by_setting, *by_event;
 	size_t last; /* process of the line before */
-	struct log_prefix prefixes[LOG_PREFIXES];
+	struct log_prefix *prefixes; /* [LOG_PREFIXES] */
 	struct log_prefix *recent; /* that of the line before; NULL: none */
 	uint64_t bytes, lines, nccl_lines, cr_lines, torn, untracked;
 	unsigned line; /* of the file under way, lines that have ended */
