@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "ibqos/fabric.h"
-#include "ibqos/link.h"
 #include "ibqos/state.h"
 
 #include "log.h"
@@ -170,9 +169,12 @@ static const struct place *places_of(const struct tying *t, const char *host, si
 /* Whether a node's name goes on with the adapter's: "gpu-001 mlx5_0", of a device "mlx5_0" or "mlx5_0:1". */
 static bool names_device(const struct place *p, const char *device)
 {
-	size_t size = strcspn(device, ":");
 	const char *rest = p->name + p->host;
+	size_t size;
 
+	if (!device)
+		return false;
+	size = strcspn(device, ":");
 	rest += strspn(rest, " /:");
 	return strcspn(rest, " /:") == size && strncmp(rest, device, size) == 0;
 }
@@ -380,7 +382,7 @@ static bool tie_host(struct tying *t, size_t event, bool peer, const char *host,
 	const struct place *p = places_of(t, host, &count);
 	bool named[2] = {false, false};
 
-	for (size_t i = 0; device && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		named[p[i].of_state] |= names_device(&p[i], device);
 	for (size_t i = 0; i < count && !t->failed; i++) {
 		if (!named[p[i].of_state] || names_device(&p[i], device))
