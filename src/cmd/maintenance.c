@@ -119,14 +119,14 @@ uint64_t cmd_maintenance_now(const struct cmd_maintenance *c)
 	return c->now ? c->now : (uint64_t)time(NULL);
 }
 
-void cmd_maintenance_refuse(struct cmd_session *s, const struct cmd_maintenance *c, int error)
+void cmd_maintenance_refuse(struct cmd_session *s, const struct cmd_maintenance *c, bool make, int error)
 {
 	const char *name = c->common.argument[0];
 
 	if (error == -EINVAL)
 		session_fail(s, "'%s' cannot be a name: letters, digits, '.', '_' and '-', %d at most, the first a letter or digit", name,
 			     MAINTENANCE_NAME_MAX);
-	else if (error == -ENOENT)
+	else if (error == -ENOENT && !make)
 		session_fail(s, "no maintenance '%s' was begun; `ibqos maintenance list` shows those that were", name);
 	else if (error == -EWOULDBLOCK)
 		session_fail(s, "another begin or end of maintenance '%s' runs at this moment", name);

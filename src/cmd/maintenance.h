@@ -11,6 +11,7 @@
 struct cmd_maintenance {
 	struct cmd_options common; /* first: children get the same pointer */
 	const char *policy, *state, *expect;
+	const char *rates; /* a policy, whose `counters` say what they may be; NULL */
 	const char **drain; /* names of nodes */
 	size_t drain_count, drain_room;
 	bool no_counters;
@@ -31,8 +32,8 @@ enum { MAINTENANCE_KEY_POLICY = 0x500, MAINTENANCE_KEY_STATE, MAINTENANCE_KEY_EX
        MAINTENANCE_KEY_WAIT, MAINTENANCE_KEY_STATE_DIR, MAINTENANCE_KEY_NOW };
 error_t cmd_maintenance_option(int key, char *arg, struct argp_state *state);
 
-/* Says why maintenance_open() failed. */
-void cmd_maintenance_refuse(struct cmd_session *s, const struct cmd_maintenance *c, int error);
+/* Says why maintenance_open() failed; `make` as it was told. */
+void cmd_maintenance_refuse(struct cmd_session *s, const struct cmd_maintenance *c, bool make, int error);
 uint64_t cmd_maintenance_now(const struct cmd_maintenance *c);
 
 /* What would be cut: a section, tables and findings. True if the names were all found. */

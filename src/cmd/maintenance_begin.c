@@ -138,6 +138,7 @@ static bool keep(struct cmd_session *s, struct cmd_maintenance *c, const struct 
 	else
 		kept = keep_snapshot(s, c, snapshot) == 0 && keep_policy(s, c) == 0;
 	if (kept && !c->no_counters) {
+		c->rates = c->policy;
 		cmd_maintenance_counters_begin(s, c);
 		kept = c->m.manifest.counters;
 	}
@@ -158,7 +159,7 @@ static void begin(struct cmd_session *s, struct cmd_maintenance *c)
 	int error = maintenance_open(s->ctx, c->common.argument[0], true, &c->m);
 
 	if (error != 0) {
-		cmd_maintenance_refuse(s, c, error);
+		cmd_maintenance_refuse(s, c, true, error);
 		return;
 	}
 	if (c->m.begun) {

@@ -13,6 +13,7 @@
 #include "maintenance.h"
 
 #include "ibqos/link.h"
+#include "ibqos/policy.h"
 
 #define SHOW_NS UINT64_C(10000000000) /* progress that is not on a terminal */
 #define NAP_US 200000
@@ -26,23 +27,45 @@ static bool always(const struct state_finding *finding, void *arg)
 	return true;
 }
 
-/* Asks and judges against `state`, which takes the readings. */
-static bool ask(struct cmd_session *s, struct state *state, uint64_t now, struct finding_list *found, struct counters *counters)
+/* Judges against `state`, which takes the readings, by the policy's rates where there is one. 0 or -errno. */
+static int judge(const struct cmd_session *s, const struct cmd_maintenance *c, const struct counters *counters, struct state *state,
+		 struct finding_list *found, struct counters_result *result)
 {
-	const struct counters_options how = {.now = now};
+	struct counters_options how = {.now = cmd_maintenance_now(c)};
+	struct finding_list known = {0}; /* told where the policy was read first */
+	struct policy *policy = NULL;
+	int error = c->rates ? policy_read(c->rates, &known, &policy) : 0;
+
+	if (policy) {
+		how.policy = &policy->counters;
+		how.thresholds.suppressed = policy->counters.suppressed;
+		how.congestion = policy->counters.congestion;
+	}
+	if (error == 0)
+		error = counters_judge(counters, s->fabric, state, &how, found, result);
+	finding_list_drop(found, FINDING_NOTE);
+	finding_list_clear(&known);
+	policy_free(policy);
+	return error;
+}
+
+/* Asks and judges. */
+static bool ask(struct cmd_session *s, const struct cmd_maintenance *c, struct state *state, struct finding_list *found,
+		struct counters *counters)
+{
 	struct counters_result result;
-	int error = counters_ask(s->source, s->fabric, NULL, false, counters);
+	int error = counters_ask(s->source, s->fabric, NULL, false, counters), judged;
 
 	if (error != 0 && error != -EINTR)
 		session_fail(s, "cannot read the counters: %s", strerror(-error));
 	if (!counters->ports)
 		return false;
 	counters_gaps(counters, s->fabric, &s->findings);
-	if (counters_judge(counters, s->fabric, state, &how, found, &result) != 0) {
-		session_fail(s, "out of memory");
+	judged = judge(s, c, counters, state, found, &result);
+	if (judged != 0) {
+		session_fail(s, "cannot judge the counters: %s", strerror(-judged));
 		return false;
 	}
-	finding_list_drop(found, FINDING_NOTE);
 	report_section(s->report, "counters", "counters");
 	report_number(s->report, "ports", "ports asked", counters->wanted);
 	report_number(s->report, "read", "of these answered", counters->read);
@@ -64,7 +87,7 @@ void cmd_maintenance_counters_begin(struct cmd_session *s, struct cmd_maintenanc
 
 	if (error == 0 && c->state)
 		error = state_load(c->state, s->fabric, now, &s->findings, &known, &usable);
-	if (error == 0 && usable && ask(s, &known, now, &found, &counters)) {
+	if (error == 0 && usable && ask(s, c, &known, &found, &counters)) {
 		/* only what counters say: the rest is in the snapshot */
 		state.ports = known.ports;
 		state.port_count = known.port_count;
@@ -276,30 +299,27 @@ void cmd_maintenance_counters_end(struct cmd_session *s, struct cmd_maintenance 
 	struct touched t = {0};
 	char *path = maintenance_path(&c->m, MAINTENANCE_COUNTERS_AFTER);
 	int error = path ? load(s, c, MAINTENANCE_COUNTERS, &begin) : -ENOMEM;
-	uint64_t now = cmd_maintenance_now(c);
 
 	/* from the first end on links that came with the work have a history too */
 	if (error == 0)
 		error = load(s, c, access(path, F_OK) == 0 ? MAINTENANCE_COUNTERS_AFTER : MAINTENANCE_COUNTERS, &state);
 	if (error != 0)
 		goto out;
-	if (!ask(s, &state, now, &found, &counters))
+	if (!ask(s, c, &state, &found, &counters))
 		goto out;
 	error = find_touched(s->fabric, &begin, &counters, &t);
 	if (error != 0)
 		goto out;
 	count_early(&t, &state, s->fabric);
 	if (wait_for(s, &t, c->wait_s) && !ctx_stopped(s->ctx)) {
-		const struct counters_options how = {.now = cmd_maintenance_now(c)};
 		struct counters_result result;
 
 		counters_clear(&counters);
 		error = counters_ask(s->source, s->fabric, NULL, false, &counters);
 		if (error == 0)
-			error = counters_judge(&counters, s->fabric, &state, &how, &late, &result);
+			error = judge(s, c, &counters, &state, &late, &result);
 		if (error != 0)
 			goto out;
-		finding_list_drop(&late, FINDING_NOTE);
 		finding_list_clear(&found);
 		found = late;
 		late = (struct finding_list){0};

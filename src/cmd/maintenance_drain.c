@@ -163,6 +163,8 @@ bool cmd_drain_report(struct cmd_session *s, const char *const *names, size_t co
 		drain_findings(&d, s->fabric, &s->findings);
 		if (d.pairs_unread > 0)
 			s->least = IBQOS_EXIT_UNKNOWN;
+		if (d.ends + d.ends_out == 0)
+			session_fail(s, "no active port of an adapter was found, so nothing could be cut");
 	}
 	if (error != 0 && error != -EINTR) /* a signal is told at the end */
 		session_fail(s, "cannot say what would be cut: %s", strerror(-error));

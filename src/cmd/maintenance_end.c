@@ -124,6 +124,7 @@ static void compare(struct cmd_session *s, struct cmd_maintenance *c, const stru
 	    !cmd_look(s, e->before, e->policy, old.fabric, cmd_maintenance_now(c), &before) ||
 	    !cmd_look(s, e->after, e->policy_after, old.fabric, cmd_maintenance_now(c), &after))
 		goto out;
+	c->rates = e->policy_after;
 	if (c->m.manifest.counters && !c->no_counters)
 		cmd_maintenance_counters_end(s, c, &before, &after);
 	error = cmd_look_compare(s, &before, &after, &diff, new.fabric);
@@ -172,7 +173,7 @@ static void end(struct cmd_session *s, struct cmd_maintenance *c)
 	if (error == 0 && !c->m.begun)
 		error = -ENOENT;
 	if (error != 0) {
-		cmd_maintenance_refuse(s, c, error);
+		cmd_maintenance_refuse(s, c, false, error);
 		return;
 	}
 	report_what(s->report, c);

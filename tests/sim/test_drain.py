@@ -212,3 +212,17 @@ def test_names(up):
     assert r.json["cut"]["pairs_unknown"] > 0
     text = f.ibqos("maintenance", "drain", "leaf-02", "-t", "50", "--retries", "0").ok(2).stdout
     assert "could reach no other host" in text
+
+
+def test_without_a_subnet_manager(fabric):
+    """No port is active: nothing is called uncut."""
+    f = fabric(leaves=2, spines=1)
+    r = f.ibqos("maintenance", "drain", "spine-01", "--format", "json").ok(3)
+    assert "no active port of an adapter" in r.stderr and r.json["left"]["bisection_percent"] is None
+
+
+def test_all_at_once(up):
+    f, _ = up(leaves=2, spines=1)
+    r = f.ibqos("maintenance", "drain", "*", "--format", "json").ok(0).json
+    assert r["cut"]["ends"] == r["cut"]["pairs"] == 0 and r["cut"]["ends_out"] == len(f.net.hosts)
+    assert r["left"]["bisection_percent"] is None and r["left"]["ways_after"] is None

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -324,3 +325,38 @@ def test_a_device_that_falls_silent(work):
     assert ("place is gone", "link-width-low", "gpu-005 mlx5_0") in rows(r) or \
         ("not known", "link-width-low", "gpu-005 mlx5_0") in rows(r), rows(r)
     assert "fixed" not in {x[0] for x in rows(r)}
+
+
+def test_places_that_cannot_be_used(work, tmp_path):
+    work.up()
+    file = tmp_path / "file"
+    file.write_text("x", encoding="ascii")
+    for bad in (file, file / "below", "/proc/none"):
+        work.state = str(bad)
+        r = work("begin", "a").ok(3)
+        assert "cannot use" in r.stderr and "begun" not in r.json
+        work("list")
+        work("end", "a").ok(3)
+    work.state = str(tmp_path / "state")
+    broken = tmp_path / "policy.yaml"
+    broken.write_text("version: 1\nclasses: 3\n", encoding="ascii")
+    r = work("begin", "a", "--policy", broken).ok(2)
+    assert "begun" not in r.json and {x["code"] for x in r.json["findings"]} >= {"policy-type"}
+    assert work("begin", "a", "--policy", tmp_path / "none").ok(3).json.get("begun") is None
+    work("begin", "a", "b").ok(3)
+    work("begin", "a", "--state", file).ok(3)  # no state file: nothing of it is believed
+    work("begin", "a").ok(0)
+    assert "cannot read the change file" in work("end", "a", "--expect", tmp_path / "none").ok(3).stderr
+    work("end", "a", "--policy", broken).ok(2)
+    work("end", "a").ok(0)
+
+
+def test_begins_of_one_name_at_once(work):
+    work.up()
+    env = work.f.env()
+    words = [run.binary(), "maintenance", "begin", "a", "--state-dir", work.state]
+    ps = [subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=work.f.dir) for _ in range(4)]
+    ends = [(p.communicate(timeout=60)[1].decode(), p.returncode) for p in ps]
+    assert sorted(code for _, code in ends) == [0, 3, 3, 3], ends
+    assert all("runs at this moment" in err or "was begun at" in err for err, code in ends if code), ends
+    work("end", "a", now=int(time.time()) + 60).ok(0)
