@@ -57,6 +57,8 @@ bool ctx_stopped(const struct ibqos_ctx *ctx);
  * the caller with free(). -EFBIG above FILE_READ_MAX, -EINVAL for a directory or device.
  */
 int file_read(const char *path, char **data, size_t *size);
+/* The same with another bound, for files that grow with the fabric. */
+int file_read_up_to(const char *path, size_t max, char **data, size_t *size);
 
 /*
  * Replaces a file whole or not at all: a temporary file in the same folder is written, given the

@@ -284,17 +284,27 @@ static bool has_prefix(const struct csv_field *f)
 	return f->size > 2 && f->at[0] == '0' && (f->at[1] == 'x' || f->at[1] == 'X');
 }
 
-enum csv_value csv_number(struct csv_row *row, int column, uint64_t max, uint64_t *value)
+enum csv_value csv_number_quiet(const struct csv_row *row, int column, uint64_t max, uint64_t *value)
 {
 	const struct csv_field *f = column < 0 ? NULL : &row->fields[column];
 	bool hex;
 
+	*value = 0;
 	if (!f || is_none(f))
 		return CSV_NONE;
 	hex = has_prefix(f);
 	if (!digits(f->at + (hex ? 2 : 0), f->at + f->size, hex ? 16 : 10, value))
-		return bad_value(row, column, "which is no number");
-	return *value <= max ? CSV_GOOD : bad_value(row, column, "which is too large");
+		return CSV_BAD;
+	return *value <= max ? CSV_GOOD : CSV_BAD;
+}
+
+enum csv_value csv_number(struct csv_row *row, int column, uint64_t max, uint64_t *value)
+{
+	enum csv_value got = csv_number_quiet(row, column, max, value);
+
+	if (got != CSV_BAD)
+		return got;
+	return bad_value(row, column, *value > max ? "which is too large" : "which is no number");
 }
 
 enum csv_value csv_hex(struct csv_row *row, int column, uint64_t *value)

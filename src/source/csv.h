@@ -64,6 +64,8 @@ enum csv_value { CSV_GOOD, CSV_NONE, CSV_BAD };
  * is told.
  */
 enum csv_value csv_number(struct csv_row *row, int column, uint64_t max, uint64_t *value);
+/* The same, and a fault is not told. */
+enum csv_value csv_number_quiet(const struct csv_row *row, int column, uint64_t max, uint64_t *value);
 enum csv_value csv_hex(struct csv_row *row, int column, uint64_t *value); /* a GUID, with or without 0x */
 /* The text, made printable; the caller frees it; NULL: there is none, or no memory. */
 char *csv_text(const struct csv_row *row, int column);

@@ -152,10 +152,12 @@ bool db_fill(struct csv_row *row, const struct db_column *table, unsigned count,
 	bool whole = true;
 
 	for (unsigned i = 0; i < count; i++) {
-		uint64_t value = 0;
-		enum csv_value got = csv_number(row, at[i], highest(table[i].bits), &value);
+		uint64_t value = 0, most = highest(table[i].bits);
+		/* what nobody needs may be of another form in another version */
+		enum csv_value got = table[i].needed ? csv_number(row, at[i], most, &value)
+						     : csv_number_quiet(row, at[i], most, &value);
 
-		if (got == CSV_BAD || (got == CSV_NONE && table[i].needed))
+		if (got != CSV_GOOD && table[i].needed)
 			whole = false;
 		if (got != CSV_GOOD)
 			continue;
@@ -341,6 +343,8 @@ static void add_port(struct db *db, struct csv_row *row, uint32_t port, const in
 	for (unsigned i = 0; i < SPEEDS; i++)
 		whole &= csv_number(row, speeds[i], UINT32_MAX, &speed[i]) == CSV_GOOD;
 	csv_hex(row, csv_column(row, "PortGuid"), &guid);
+	/* of a port that is down all else means nothing (IBA C14-24.2.1) */
+	whole = whole || mad_get_field(info, 0, IB_PORT_STATE_F) == FABRIC_STATE_DOWN;
 	if (!whole)
 		memset(info, 0, sizeof(info)); /* taken as not answered */
 	else
@@ -527,12 +531,22 @@ int db_csv_read(const char *label, const char *text, size_t size, struct dump_re
 	return error;
 }
 
+/* A section's mark on a line of its own. */
 bool db_csv_is(const char *text, size_t size)
 {
-	static const char *const signs[] = {"START_NODES", "START_PORTS", "START_LINKS", "NodeGuid,PortGuid,PortNum,"};
+	static const char *const signs[] = {"START_NODES", "START_PORTS", "START_LINKS"};
 
-	for (unsigned i = 0; i < COUNT(signs); i++)
-		if (memmem(text, size, signs[i], strlen(signs[i])))
-			return true;
+	for (unsigned i = 0; i < COUNT(signs); i++) {
+		const char *end = text + size, *at = text;
+
+		while ((at = memmem(at, (size_t)(end - at), signs[i], strlen(signs[i]))) != NULL) {
+			const char *behind = at + strlen(signs[i]);
+			bool first = at == text || at[-1] == '\n' || (at == text + 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0);
+
+			if (first && (behind == end || *behind == '\n' || *behind == '\r'))
+				return true;
+			at = behind;
+		}
+	}
 	return false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * db_csv's PM_INFO as the answers that devices gave: PortCounters, PortCountersExtended, details of errors and discards. A
- * device has what all rows of its ports have; ClassPortInfo is made to say so. Names: as IBA's, with "Ext" for those of 64 bits.
+ * device has what the rows of all its active ports have; ClassPortInfo is made to say so. Names: as IBA's, with "Ext" for those of 64 bits.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -139,11 +139,15 @@ static unsigned has_parts(struct reading *r, uint8_t data[PARTS][MAD_PERF_DATA],
 
 static int read_row(struct reading *r, uint32_t port)
 {
-	uint8_t number = r->db->fabric->ports[port].number, data[PARTS][MAD_PERF_DATA];
+	const struct fabric_port *p = &r->db->fabric->ports[port];
+	uint8_t number = p->number, data[PARTS][MAD_PERF_DATA];
 	uint32_t agent = fabric_port_agent(r->db->fabric, port);
 	unsigned has = has_parts(r, data, number);
 	int error = 0;
 
+	/* nobody asks for those of a port that is not active, and its row may be empty */
+	if (!p->known || p->number == 0 || fabric_port_state(p) != FABRIC_STATE_ACTIVE)
+		return 0;
 	r->has[agent] = (uint8_t)(r->told[agent] ? r->has[agent] & has : has);
 	r->told[agent] = true;
 	for (int part = 0; part < PARTS && error == 0; part++)

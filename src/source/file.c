@@ -8,6 +8,8 @@
 #include "live.h"
 #include "snapshot_parts.h"
 
+#define SOURCE_FILE_MAX (1u << 30) /* db_csv of 10,000 hosts has some 100 MB */
+
 /* A kind of file that is no snapshot. */
 struct kind {
 	bool (*is)(const char *text, size_t size);
@@ -233,7 +235,7 @@ int source_open_file(const struct ibqos_ctx *ctx, const char *path, const char *
 	const struct kind *kind = NULL;
 	char *data = NULL;
 	size_t size = 0;
-	int error = file_read(path, &data, &size);
+	int error = file_read_up_to(path, SOURCE_FILE_MAX, &data, &size);
 
 	*source = NULL;
 	for (unsigned i = 0; error == 0 && !kind && i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -22,7 +22,7 @@
 #define TEMP_LETTERS 6 /* that mkostemp() fills in */
 #define LINKS_MAX 40 /* as the kernel follows in one path: path_resolution(7) */
 
-static int read_all(int fd, size_t expected, char **data, size_t *size)
+static int read_all(int fd, size_t expected, size_t max, char **data, size_t *size)
 {
 	size_t room = 0, filled = 0;
 	char *text = NULL;
@@ -48,7 +48,7 @@ static int read_all(int fd, size_t expected, char **data, size_t *size)
 		if (got == 0)
 			break;
 		filled += (size_t)got;
-		if (filled > FILE_READ_MAX) {
+		if (filled > max) {
 			rc = -EFBIG;
 			goto fail;
 		}
@@ -62,7 +62,7 @@ fail:
 	return rc;
 }
 
-int file_read(const char *path, char **data, size_t *size)
+int file_read_up_to(const char *path, size_t max, char **data, size_t *size)
 {
 	struct stat st;
 	int fd, rc;
@@ -75,12 +75,17 @@ int file_read(const char *path, char **data, size_t *size)
 		rc = -errno;
 	else if (!S_ISREG(st.st_mode))
 		rc = -EINVAL;
-	else if (st.st_size > (off_t)FILE_READ_MAX)
+	else if (st.st_size > (off_t)max)
 		rc = -EFBIG;
 	else
-		rc = read_all(fd, (size_t)st.st_size, data, size);
+		rc = read_all(fd, (size_t)st.st_size, max, data, size);
 	close(fd);
 	return rc;
+}
+
+int file_read(const char *path, char **data, size_t *size)
+{
+	return file_read_up_to(path, FILE_READ_MAX, data, size);
 }
 
 /* Joins the folder of `path` (with its slash, or nothing) and `name`. NULL when out of memory. */

@@ -289,6 +289,47 @@ def test_what_a_db_csv_lacks_is_unknown(up):
     assert r["counters"]["read"] == 0 and "counters-unanswered" in {x["code"] for x in r["findings"]}
 
 
+def test_rows_of_ports_that_are_down(up):
+    """All but their states is N/A, in PORTS and in PM_INFO: that says nothing of the others, and they are down, not unknown."""
+    f, _ = up(leaves=2, spines=1)
+    live = f.ibqos("audit", "--format", "json").ok(0).json
+    whole = snapshot(f).sections(counters={})
+    columns, rows = whole["PORTS"]
+    state = columns.index("PortState")
+    down = {(r[0], r[2]) for r in rows if r[state] == 1}
+    keep = {columns.index(c) for c in ("NodeGuid", "PortGuid", "PortNum", "PortState", "PortPhyState")}
+    assert down
+    whole["PORTS"] = (columns, [[c if i in keep or (r[0], r[2]) not in down else "N/A" for i, c in enumerate(r)] for r in rows])
+    columns, rows = whole["PM_INFO"]
+    whole["PM_INFO"] = (columns, [r if (r[0], r[2]) not in down else [*r[:3], *["N/A"] * (len(r) - 3)] for r in rows])
+    r = f.ibqos("audit", "--counters", "--from", write(f, dumps.text(whole)), "--format", "json").ok(3).json
+    assert found(r) == [x for x in r["findings"] if x["code"] == "counters-first-look"]
+    assert r["links"] == live["links"] and r["fabric_found"] == live["fabric_found"]
+    assert r["counters"]["read"] == r["counters"]["ports"] == 2 * len(f.net.cables)
+
+
+def test_other_versions_of_db_csv(up):
+    """Columns in another order and case, new ones, a comma at the end of rows, and what nobody needs in another form."""
+    f, _ = up(leaves=2, spines=1)
+    whole = snapshot(f).sections(counters={})
+    live = f.ibqos("discover", "--format", "json").ok(0).json
+    turned = {name: ([c.upper() for c in reversed(columns)] + ["NewOne"], [[*reversed(r), "new, of course"[:3]] for r in rows])
+              for name, (columns, rows) in whole.items()}
+    text = dumps.text(turned)
+    r = f.ibqos("discover", "--from", write(f, text), "--format", "json").ok(3).json
+    same_fabric(live, r)
+    text = "\n".join(line + "," if re.match("0x|\"", line) else line for line in dumps.text(whole).splitlines())
+    same_fabric(live, f.ibqos("discover", "--from", write(f, text), "--format", "json").ok(3).json)
+    columns, rows = whole["PORTS"]
+    for column, value in (("GIDPrfx", "fe80::"), ("M_KeyLeasePeriod", 1 << 40), ("LinkRoundTripLatency", "12 ns")):
+        i = columns.index(column)
+        text = dumps.text(dict(whole, PORTS=(columns, [[*r[:i], value, *r[i + 1:]] for r in rows])))
+        same_fabric(live, f.ibqos("discover", "--from", write(f, text), "--format", "json").ok(3).json)
+    # a name is no mark
+    text = f.tool("ibnetdiscover").ok().stdout.replace('"leaf-01"', '"START_NODES"')
+    assert "START_NODES" in {n["name"] for n in f.ibqos("discover", "--from", write(f, text), "--format", "json").ok(3).json["nodes"]}
+
+
 def test_the_subnet_manager_of_a_db_csv(up):
     f, sm = up(leaves=2, spines=1, options={"qos": "TRUE"})
     live = f.ibqos("verify", "--opensm-conf", sm.config, "--format", "json").ok(0).json["sm"]
