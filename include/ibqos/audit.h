@@ -88,6 +88,12 @@ int audit_siblings(const struct fabric *fabric, const struct audit_options *opti
 int audit_health(const struct fabric *fabric, const struct audit_options *options, struct finding_list *findings);
 
 /*
+ * Makes notes of warnings and critical findings at adapters of these hosts, or at the other ends of their links; how many. What is
+ * unknown stays so.
+ */
+uint32_t audit_drained(const struct fabric *fabric, char *const *hosts, size_t count, struct finding_list *findings);
+
+/*
  * Ranks findings by impact: their weight becomes the percentage of all pairs of hosts that cross the link, times
  * the part of its rate that is lost; which share it is, and what is left to a leaf's hosts, is added to their
  * detail. By the forwarding tables of `routes`, all read, else (NULL) as if pairs used all shortest ways alike. 0 or

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* ibqos audit: what of the fabric's links slows training. */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,15 +19,17 @@ struct audit_command {
 	const char *policy, *baseline;
 	unsigned today;
 	struct cmd_counters_options counters;
+	const char *drained; /* path; NULL: none are known */
 	bool impact;
 };
 
-enum { KEY_POLICY = 0x200, KEY_BASELINE, KEY_AS_OF, KEY_IMPACT };
+enum { KEY_POLICY = 0x200, KEY_BASELINE, KEY_AS_OF, KEY_IMPACT, KEY_DRAINED };
 
 static const struct argp_option own_options[] = {
 	{"policy", KEY_POLICY, "FILE", 0, "judge links by the policy's `links`, too", 0},
 	{"baseline", KEY_BASELINE, "FILE", 0, "compare with a snapshot, or what ibnetdiscover wrote, of when all was well", 0},
 	{"as-of", KEY_AS_OF, "DATE", 0, "day on which the policy's exceptions must hold, as 2026-12-31 (default: today)", 0},
+	{"drained", KEY_DRAINED, "FILE", 0, "hosts that are drained, as sinfo lists them: what is wrong there is a note", 0},
 	{"impact", KEY_IMPACT, NULL, 0, "rank by the forwarding tables, which are read for that, not by how the fabric is cabled", 0},
 	{0},
 };
@@ -45,6 +48,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_AS_OF:
 		if (policy_date_of(arg, &c->today) < 0)
 			argp_error(state, "--as-of takes a day as 2026-12-31, not '%s'", arg);
+		return 0;
+	case KEY_DRAINED:
+		c->drained = arg;
 		return 0;
 	case KEY_IMPACT:
 		c->impact = true;
@@ -160,6 +166,60 @@ static int rank(struct cmd_session *s, const struct audit_command *c)
 	return error;
 }
 
+struct drained {
+	uint64_t hosts, findings;
+};
+
+/* One list of hosts. */
+static bool note_hosts(struct cmd_session *s, const char *path, unsigned line, const char *list, struct drained *drained)
+{
+	struct hostlist hosts;
+	char *fault = NULL;
+	int error = hostlist_expand(list, &hosts, &fault);
+
+	if (error != 0) {
+		session_fail(s, "cannot read '%s', line %u: %s", path, line, fault ? fault : strerror(-error));
+		free(fault);
+		return false;
+	}
+	drained->hosts += hosts.count;
+	drained->findings += audit_drained(s->fabric, hosts.names, hosts.count, &s->findings);
+	hostlist_clear(&hosts);
+	return true;
+}
+
+/* Lists of hosts, one or more a line, '#' comments. */
+static void note_drained(struct cmd_session *s, const char *path)
+{
+	struct drained drained = {0};
+	char *text = NULL, *next;
+	unsigned number = 0;
+	bool good = true;
+	size_t size;
+	int error = file_read(path, &text, &size);
+
+	if (error != 0) {
+		session_fail(s, "cannot read '%s': %s", path, strerror(-error));
+		return;
+	}
+	for (char *line = text; line && good; line = next) {
+		char *word, *rest = line;
+
+		number++;
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		line[strcspn(line, "#")] = '\0';
+		while (good && (word = strsep(&rest, " \t\r")))
+			good = !*word || note_hosts(s, path, number, word, &drained);
+	}
+	free(text);
+	report_section(s->report, "drained", "drained");
+	report_number(s->report, "hosts", "hosts", drained.hosts);
+	report_number(s->report, "findings", "findings at them", drained.findings);
+	report_section_end(s->report);
+}
+
 static void audit(struct cmd_session *s, const struct audit_command *c, const struct policy *policy,
 		  const struct fabric *baseline)
 {
@@ -189,6 +249,8 @@ static void audit(struct cmd_session *s, const struct audit_command *c, const st
 	report_links(s, c, &result);
 	cmd_counters_run(s, &c->counters, policy, &counters);
 	cmd_counters_end(s, &c->counters, &counters);
+	if (c->drained)
+		note_drained(s, c->drained);
 	/* last: the state has each of them */
 	if (!options.scope && !s->options->all && audit_uniform(s->fabric, &s->findings) < 0)
 		s->findings.lost = true;

@@ -117,3 +117,31 @@ def test_an_uneven_bundle(fab, field, value, what, wanted, got, end):
 def test_a_whole_bundle_alike_is_even(fab):
     fab.rules(*[rule(place, "attr=PortInfo : set NeighborMTU=3") for p in bundle(fab) for place in (("leaf-01", p), peer(fab, p))])
     assert audit(fab).ok(0).json["findings"] == []
+
+
+def test_drained_hosts(fab, tmp_path):
+    """What is wrong at them, or at the switch's end of their cables, is a note; what is wrong elsewhere, or unknown, is not."""
+    leaf = fab.net["leaf-01"]
+    ends = [peer(fab, p) for p in leaf.cables]
+    port = next(p for p in leaf.cables if peer(fab, p)[0].startswith("gpu-002"))
+    narrow = [f"node=leaf-01 port={port} attr=PortInfo : set LinkWidthActive=1", "node=gpu-002 attr=PortInfo : set LinkWidthActive=1"]
+    assert ends
+    fab.rules(*narrow)
+    assert findings(audit(fab).ok(2))
+    path = tmp_path / "drained"
+    path.write_text("# sinfo -h -t drain -o %N\ngpu-[001-002,099] login-1\n\ngpu-004,gpu-005  # racks 4, 5\n", encoding="ascii")
+    r = audit(fab, "--drained", path).ok(0)
+    f, = r.json["findings"]
+    assert (f["code"], f["severity"]) == ("link-width-low", "note") and "host gpu-002 is drained" in f["detail"]
+    assert r.json["drained"] == {"hosts": 6, "findings": 1}
+    # another host's fault stays; so does what is unknown of a drained one
+    other = next(p for p in leaf.cables if peer(fab, p)[0].startswith("gpu-003"))
+    fab.rules(*narrow, f"node=leaf-01 port={other} attr=PortInfo : set LinkWidthActive=1", "node=gpu-003 attr=PortInfo : set LinkWidthActive=1")
+    r = audit(fab, "--drained", path).ok(2)
+    assert [x["severity"] for x in r.json["findings"] if x["code"] == "link-width-low"] == ["critical", "note"]
+    fab.rules("node=gpu-002 attr=PortInfo : set LinkWidthActive=3")
+    audit(fab, "--drained", path).ok(3)
+    # a list that cannot be read is told with its line
+    path.write_text("gpu-001\ngpu-[003-001]\n", encoding="ascii")
+    assert f"'{path}', line 2" in audit(fab, "--drained", path).ok(3).stderr
+    assert "cannot read" in audit(fab, "--drained", tmp_path / "nowhere").ok(3).stderr
