@@ -41,8 +41,7 @@ step "fuzzers" make "$jobs" OUT="$out" W=-Werror fuzz-build
 FUZZ_SEED=${FUZZ_SEED:-1} counted scripts/fuzz.sh "$out/fuzz" "${FUZZ_SECONDS:-5}"
 
 echo "monitoring:"
-step "build" make "$jobs" OUT="$out/monitoring" W=-Werror all tools
-IBQOS_BIN=$out/monitoring/ibqos IBQOS_OVERLAY=$out/monitoring/tests/overlay.so JOBS=2 \
+IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \
 	pytest_suite "Prometheus, schedules, plugin (tests/monitoring)" --dist loadfile tests/monitoring
 
 if [ -n "${EXTRA_ALL:-}" ]; then
