@@ -72,6 +72,9 @@ struct log_message {
 	unsigned line;
 	bool warn, cr;
 };
+/* Whole lines, the last perhaps without its newline (log_lines.c). */
+void log_lines(struct job_log *log, const char *at, const char *end);
+
 /* An event of an adapter that is none of a fault. */
 bool log_is_harmless(const struct job_log_event *event);
 
