@@ -141,6 +141,40 @@ static void tell_missing(struct comparing *c, struct odd *odd)
 	explain(c, odd);
 }
 
+/* Whether all pairs that an end of `odd` has with switches of the other's role, or two thirds of them, lack as much. */
+static bool is_alike(const struct odd *a, const struct odd *b, bool at_to)
+{
+	return !b->told && !b->none && a->have == b->have && a->want == b->want &&
+	       (at_to ? a->to == b->to : a->from == b->from);
+}
+
+#define ALIKE_LEAST 3
+
+/* A switch with fewer cables to each of its neighbours: one finding at it, be it its design or a board that is gone. */
+static bool tell_alike(struct comparing *c, struct odd *odd, bool at_to)
+{
+	const struct site *site = c->site;
+	uint32_t node = at_to ? odd->to : odd->from, role = site->role[at_to ? odd->from : odd->to], pairs = 0, alike = 0;
+	const struct odd like = *odd;
+	struct finding *f;
+
+	for (size_t i = site->first_bundle[node]; i < site->first_bundle[node + 1]; i++)
+		pairs += site->role[site->bundles[i].to] == role;
+	for (size_t i = 0; i < c->fewer.count; i++)
+		alike += is_alike(&like, &c->fewer.items[i], at_to);
+	if (like.none || site->level[like.from] == site->level[like.to] || alike < ALIKE_LEAST || alike * 3 < pairs * 2)
+		return false;
+	f = siblings_tell(c, FINDING_SIBLING_CABLE_MISSING, node, FABRIC_NONE);
+	finding_set(&f->what, "cables to each switch %s it", at_to ? "below" : "above");
+	finding_set(&f->detail, "%u of %u are so", alike, pairs);
+	siblings_set_cables(&f->wanted, like.want);
+	siblings_set_cables(&f->got, like.have);
+	for (size_t i = 0; i < c->fewer.count; i++)
+		if (is_alike(&like, &c->fewer.items[i], at_to))
+			explain(c, &c->fewer.items[i]);
+	return true;
+}
+
 #define SMALLER_LEAST 3
 
 /* Hosts that a leaf is meant to have: those that are missing or elsewhere counted, strangers not. */
@@ -226,6 +260,9 @@ void siblings_tell_bundles(struct comparing *c)
 		if (!c->fewer.items[i].told)
 			tell_four(c, &c->fewer.items[i]);
 	pass_over_smaller_leaves(c);
+	for (size_t i = 0; i < c->fewer.count; i++)
+		if (!c->fewer.items[i].told && !tell_alike(c, &c->fewer.items[i], true))
+			tell_alike(c, &c->fewer.items[i], false);
 	for (size_t i = 0; i < c->fewer.count; i++)
 		if (!c->fewer.items[i].told &&
 		    (c->fewer.items[i].none || c->fewer.items[i].have * 2 >= c->fewer.items[i].want))

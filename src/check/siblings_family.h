@@ -16,6 +16,7 @@ struct member {
 	size_t at; /* which it is by number */
 	unsigned long number;
 	uint32_t leaf;	/* among the family's, from 0, by name */
+	uint32_t run;	/* so many in a row, by number, are on the same leaf */
 	uint32_t block; /* that it is in by the pattern that is tried */
 	uint32_t want;	/* the leaf that the pattern wants; NOWHERE: nothing is known */
 	bool alone;	/* all members of its leaf follow each other by number */

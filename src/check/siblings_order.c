@@ -77,6 +77,20 @@ static void tell(struct comparing *c, const struct lie *lie, enum order usual)
 	set_ports(&f->got, c->site->fabric, lie->from, lie->to);
 }
 
+/* Whether at least half of a switch's bundles to that role have as many cables: of one that lost or got a cable, order says nothing. */
+static bool is_whole(const struct site *site, const struct bundle *bundle)
+{
+	uint32_t alike = 0, all = 0;
+
+	for (size_t i = site->first_bundle[bundle->from]; i < site->first_bundle[bundle->from + 1]; i++) {
+		const struct bundle *b = &site->bundles[i];
+
+		all += site->role[b->to] == site->role[bundle->to];
+		alike += site->role[b->to] == site->role[bundle->to] && b->count == bundle->count;
+	}
+	return alike * 2 >= all;
+}
+
 /* One that has a cable too many or too few is told as that. */
 static bool is_told(const struct comparing *c, const struct lie *lie)
 {
@@ -117,7 +131,7 @@ int siblings_order(struct comparing *c)
 		const struct bundle *b = &site->bundles[i];
 
 		/* once, from either end: seen from the other it lies alike */
-		if (b->count < 2 || site->level[b->from] > site->level[b->to] ||
+		if (b->count < 2 || !is_whole(site, b) || site->level[b->from] > site->level[b->to] ||
 		    (site->level[b->from] == site->level[b->to] && b->from > b->to))
 			continue;
 		lies[count++] = (struct lie){site->role[b->from], site->role[b->to], b->from, b->to,

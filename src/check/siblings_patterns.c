@@ -8,6 +8,7 @@
 #include "siblings_family.h"
 
 #define LEAVES_LEAST 3
+#define STRAY_MOST 2 /* so many in a row may be elsewhere than those on both sides */
 #define TWO_ODD_LEAST 15 /* hosts, for two of them to be told: in small numbers many orders look like one */
 
 /* --- trying one pattern: members are in the order of their blocks --- */
@@ -194,18 +195,20 @@ static int by_block(const void *a, const void *b)
 }
 
 /*
- * Whether a member that is not where it belongs joins those that are on its switch: no other is between them by number.
- * Switches need not have the same number of hosts.
+ * Whether a member that is not where it belongs joins those that are on its switch: no other is between them by number, but for
+ * one or two in a row that are fewer than those that they part. Switches need not have the same number of hosts.
  */
 static bool joins(const struct family *f, size_t at, int step)
 {
 	const struct member *m = &f->members[at];
 
 	for (size_t i = at + (size_t)(long)step; i < f->count; i += (size_t)(long)step) { /* below 0 it wraps */
-		if (f->members[i].leaf != m->leaf)
-			return false;
-		if (f->members[i].want == m->leaf)
+		const struct member *other = &f->members[i];
+
+		if (other->leaf == m->leaf && other->want == m->leaf)
 			return true;
+		if (other->leaf != m->leaf && (other->run > STRAY_MOST || other->run >= m->run))
+			return false;
 	}
 	return false;
 }
@@ -350,7 +353,7 @@ static void try_ranges(struct family *f)
 
 		for (end = first + 1; end < f->count && f->members[end].leaf == leaf;)
 			end++;
-		odd = first > 0 && end < f->count && end - first <= 2 && f->leaf_most[leaf] > end - first &&
+		odd = first > 0 && end < f->count && end - first <= STRAY_MOST && f->leaf_most[leaf] > end - first &&
 		      f->members[first - 1].leaf == f->members[end].leaf;
 		for (size_t i = first; i < end; i++)
 			f->members[i].want = odd ? f->members[end].leaf : leaf;

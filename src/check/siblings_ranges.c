@@ -183,6 +183,16 @@ static void settle(struct family *f, const struct ranks *ranks)
 	}
 }
 
+static void find_runs(struct family *f)
+{
+	for (size_t first = 0, end; first < f->count; first = end) {
+		for (end = first + 1; end < f->count && f->members[end].leaf == f->members[first].leaf;)
+			end++;
+		for (size_t i = first; i < end; i++)
+			f->members[i].run = (uint32_t)(end - first);
+	}
+}
+
 /* Hosts that differ in their number alone. */
 static int judge_numbered(struct family *f, const struct ranks *ranks)
 {
@@ -196,6 +206,7 @@ static int judge_numbered(struct family *f, const struct ranks *ranks)
 	}
 	find_leaves(f, ranks);
 	f->score = 0;
+	find_runs(f);
 	family_try_numbers(f);
 	settle(f, ranks);
 	return f->score == 0 ? try_singles(f) : 0;

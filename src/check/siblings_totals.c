@@ -115,7 +115,7 @@ int siblings_totals(struct comparing *c)
 			uint32_t have = total_of(site, (enum direction)d)[n] + told_of(c, (enum direction)d)[n];
 			uint32_t most = site->role[n] == FABRIC_NONE ? 0 : usual[d][site->role[n]];
 
-			lacks[d][n] = have < most && have * 2 >= most ? most - have : 0;
+			lacks[d][n] = have < most && total_of(site, (enum direction)d)[n] * 2 >= most ? most - have : 0;
 		}
 	}
 	for (int d = UP; ret == 0 && d <= DOWN; d++)
