@@ -109,6 +109,19 @@ def test_what_cannot_be_a_baseline(ibqos, snaps, base, tmp_path):
         ibqos("snapshot", *words).ok(3)
 
 
+def everything(master):
+    """What was written to a terminal, in however many pieces it comes."""
+    said = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:  # EIO: nobody has it open any more
+            return said.decode()
+        if not piece:
+            return said.decode()
+        said += piece
+
+
 def test_on_a_terminal_it_asks(snaps, base):
     for answer, accepted in ((b"n\n", False), (b"\n", False), (b"y\n", True)):
         master, slave = pty.openpty()
@@ -117,7 +130,7 @@ def test_on_a_terminal_it_asks(snaps, base):
         os.write(master, answer)
         out = p.communicate(timeout=30)[0].decode()
         os.close(slave)
-        said = os.read(master, 65536).decode()
+        said = everything(master)
         os.close(master)
         assert "node is not there any more" in out and "[y/N]" in said
         assert (read(base) == read(snaps["fewer"])) == accepted and p.returncode == (0 if accepted else 3), (out, said)
