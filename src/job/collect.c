@@ -252,6 +252,8 @@ static int read_with(struct collect *c, const char *path,
 	size_t size = 0;
 	int error = read_any(path, &text, &size);
 
+	if (error == 0 && !text)
+		error = -ENOMEM;
 	if (error == 0)
 		error = remember(c->env, path);
 	if (error == 0)
