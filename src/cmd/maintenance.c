@@ -60,7 +60,7 @@ static unsigned read_wait(struct argp_state *state, const char *text)
 	size_t length = strlen(text);
 	unsigned unit = 1;
 	char number[16];
-	uint64_t value;
+	uint64_t value = 0;
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (length > 1 && text[length - 1] == units[i].letter)

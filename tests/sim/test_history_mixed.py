@@ -81,7 +81,11 @@ def test_an_apply_cut_short_is_seen_behind_one_of_another_config(rig):
     r = rig.ibqos("apply", rig.first).ok()
     found, = policy.codes(r)["apply-unfinished"]
     assert found["file"] == rig.folder(killed) and not r.json["apply"]["unchanged"]
-    rig.ibqos("rollback").ok()
+    # both could be undone: which one is meant must be said
+    ours = os.path.basename(r.json["apply"]["history"])
+    found, = policy.codes(rig.ibqos("rollback").ok(3))["rollback-ambiguous"]
+    assert [x.split()[0] for x in found["got"].split(", ")] == [ours, LATER]
+    rig.ibqos("rollback", "--to", ours).ok()
     assert rig.files()[1] == rig.old[1]
 
 

@@ -379,20 +379,23 @@ static void test_loop_back(void **state)
 	assert_int_equal(only(r, FINDING_PLAN_TOO_MANY_CLASSES)->port, 7);
 }
 
-/* OperationalVLs of 0 is no number of VLs: not taken for enough. */
+/* OperationalVLs of 0 is no number of VLs: told, and the plan is for what the other ports say. */
 static void test_vls_unknown(void **state)
 {
 	struct rig *r = *state;
 	uint8_t info[MAD_SMP_DATA];
 	uint32_t host = image_add_host(r->fabric, "odd", 0x100, 3);
+	const struct finding *f;
 
 	image_port_info(info, &(struct image_port){.lid = 3});
 	info[43] = 0;
 	assert_int_equal(fabric_port_seen(r->fabric, host, 1, 0x101, info, NULL), 0);
 	image_link(r->fabric, r->leaf, 1, host, 1, NULL);
 	make(r, false);
-	assert_null(r->plan);
-	assert_string_equal(only(r, FINDING_PLAN_TOO_MANY_CLASSES)->name, "odd");
+	assert_non_null(r->plan);
+	f = only(r, FINDING_PORT_INFO_RESERVED);
+	assert_string_equal(f->name, "odd");
+	assert_string_equal(f->what, "OperationalVLs");
 }
 
 static void test_tables_too_small(void **state)

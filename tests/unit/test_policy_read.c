@@ -193,7 +193,7 @@ static void test_unknown_keys(void **state)
 	assert_string_equal(findings.items[0].what, "clases");
 	assert_string_equal(findings.items[0].got, "clases");
 	assert_string_equal(findings.items[0].detail, "did you mean 'classes'?");
-	assert_string_equal(findings.items[0].wanted, "one of version, name, classes, unused_sls, vls, groups, partitions, tables, overrides, links, opensm");
+	assert_string_equal(findings.items[0].wanted, "one of version, name, classes, unused_sls, vls, groups, partitions, tables, overrides, links, counters, opensm");
 	assert_int_equal(findings.items[1].line, 4);
 	assert_int_equal(findings.items[1].column, 22);
 	assert_string_equal(findings.items[1].detail, "did you mean 'share'?");
