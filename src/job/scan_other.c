@@ -1,9 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Dockerfiles; and quoted names with quoted values, as Python and JSON have them. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "words.h"
+
+/* Behind blanks. Not strspn(): where addresses are checked, it looks at all of the text each time. */
+static size_t behind_blanks(const struct scan *s, size_t at)
+{
+	while (at < s->size && (s->text[at] == ' ' || s->text[at] == '\t'))
+		at++;
+	return at;
+}
+
+static size_t word_length(const struct scan *s, size_t at)
+{
+	size_t end = at;
+
+	while (end < s->size && s->text[end] && !strchr(" \t\r\n", s->text[end]))
+		end++;
+	return end - at;
+}
+
+/* Whether the word there is this one, in letters of any case. */
+static bool is_word(const struct scan *s, size_t at, size_t length, const char *word)
+{
+	if (length != strlen(word))
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (toupper((unsigned char)s->text[at + i]) != word[i])
+			return false;
+	return true;
+}
 
 /* Where an instruction ends: at a newline that no backslash stands before (comment lines inside do not end it). */
 static size_t instruction_end(const struct scan *s, size_t at)
@@ -17,7 +46,7 @@ static size_t instruction_end(const struct scan *s, size_t at)
 		if (last == at || s->text[last - 1] != '\\')
 			return end;
 		at = end + (newline ? 1 : 0);
-		while (at < s->size && s->text[at + strspn(s->text + at, " \t")] == '#') {
+		while (behind_blanks(s, at) < s->size && s->text[behind_blanks(s, at)] == '#') {
 			newline = memchr(s->text + at, '\n', s->size - at);
 			at = newline ? (size_t)(newline - s->text) + 1 : s->size;
 		}
@@ -82,7 +111,7 @@ static void docker_run(struct scan *s, size_t begin, size_t end)
 void scan_docker(struct scan *s)
 {
 	for (size_t at = 0; at < s->size && !scan_stopped(s);) {
-		size_t start = at + strspn(s->text + at, " \t"), end, word;
+		size_t start = behind_blanks(s, at), end, word;
 
 		if (start < s->size && s->text[start] == '#') {
 			const char *newline = memchr(s->text + start, '\n', s->size - start);
@@ -91,14 +120,13 @@ void scan_docker(struct scan *s)
 			continue;
 		}
 		end = instruction_end(s, at);
-		word = strcspn(s->text + start, " \t\r\n");
+		word = word_length(s, start);
 		if (start + word < end) {
-			if (word == 3 && strncasecmp(s->text + start, "ENV", 3) == 0)
+			if (is_word(s, start, word, "ENV"))
 				docker_env(s, start + word, end);
-			else if (word == 3 && strncasecmp(s->text + start, "RUN", 3) == 0)
+			else if (is_word(s, start, word, "RUN"))
 				docker_run(s, start + word, end);
-			else if ((word == 3 && strncasecmp(s->text + start, "CMD", 3) == 0) ||
-				 (word == 10 && strncasecmp(s->text + start, "ENTRYPOINT", 10) == 0))
+			else if (is_word(s, start, word, "CMD") || is_word(s, start, word, "ENTRYPOINT"))
 				scan_shell(s, start + word, end, 0);
 		}
 		at = end + 1;
@@ -200,7 +228,8 @@ static bool is_deleted(const struct scan *s, size_t at)
 
 	while (at > least && s->text[at - 1] != '\n' && s->text[at - 1] != ';')
 		at--;
-	return strncmp(s->text + at + strspn(s->text + at, " \t"), "del ", 4) == 0;
+	at = behind_blanks(s, at);
+	return s->size - at >= 4 && memcmp(s->text + at, "del ", 4) == 0;
 }
 
 static void delete_name(struct scan *s, size_t at, size_t size)
