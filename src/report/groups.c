@@ -27,8 +27,8 @@ static bool detail_shared(const struct report_group *group)
 	return true;
 }
 
-/* "leaf-1[3]", "leaf-1" for a whole node; the GUID where there is no name. */
-static void put_end(FILE *out, const char *name, uint64_t guid, int port)
+/* "leaf-1[3]", "leaf-1" for a whole node; the GUID where there is no name, and behind it where all is shown. */
+static void put_end(FILE *out, const char *name, uint64_t guid, int port, bool all)
 {
 	if (name && *name)
 		fputs(name, out);
@@ -36,10 +36,12 @@ static void put_end(FILE *out, const char *name, uint64_t guid, int port)
 		fprintf(out, "0x%016" PRIx64, guid);
 	if (port >= 0)
 		fprintf(out, "[%d]", port);
+	if (all && name && *name && guid != 0)
+		fprintf(out, " 0x%016" PRIx64, guid);
 }
 
 /* "leaf-1[3] to host-7[1]"; the caller frees it; NULL when out of memory, which is remembered. */
-static char *place_of(struct report *r, const struct finding *f, bool with_detail)
+static char *place_of(struct report *r, const struct finding *f, bool with_detail, bool all)
 {
 	char *text = NULL;
 	size_t size;
@@ -49,10 +51,10 @@ static char *place_of(struct report *r, const struct finding *f, bool with_detai
 		report_fail(r, -ENOMEM);
 		return NULL;
 	}
-	put_end(out, f->name, f->guid, f->port);
+	put_end(out, f->name, f->guid, f->port, all);
 	if (f->peer_guid != 0 || f->peer_name) {
 		fputs(" to ", out);
-		put_end(out, f->peer_name, f->peer_guid, f->peer_port);
+		put_end(out, f->peer_name, f->peer_guid, f->peer_port, all);
 	}
 	if (with_detail && f->detail)
 		fprintf(out, " (%s)", f->detail);
@@ -101,7 +103,7 @@ static void put_places(struct report *r, const struct report_group *group)
 
 	report_put(r, INDENT "at");
 	for (size_t i = 0; i < shown; i++) {
-		char *place = place_of(r, group->members[i], with_detail);
+		char *place = place_of(r, group->members[i], with_detail, group->all);
 		size_t width = shown_width(place ? place : "?") + 2;
 
 		if (i > 0 && column + width > LINE_WIDTH) {
@@ -175,7 +177,7 @@ static void put_in_fabric(struct report *r, const struct report_group *group)
 	if (group->count > 1) {
 		report_put(r, "%zu %s: ", group->count, noun_of(group));
 	} else if (has_place(f)) {
-		char *place = place_of(r, f, false);
+		char *place = place_of(r, f, false, group->all);
 
 		text_put_clean(r, place ? place : "?");
 		report_put(r, ": ");

@@ -31,7 +31,7 @@ def fact(b, form, *keys):
 def facts_line(b):
     beyond = "–"
     if "verify_mib" in b.facts and "discover_mib" in b.facts:
-        beyond = f"{b.facts['verify_mib'] - b.facts['discover_mib']:.0f} MiB"
+        beyond = f"{max(0, round(b.facts['verify_mib'] - b.facts['discover_mib']))} MiB"
     return (f"| {b.name} | {fact(b, '{:.0f} s', 'opensm_seconds')} | {fact(b, '{:,}', 'tables')} | "
             f"{fact(b, '{:.1f} s', 'verify_seconds')} | {fact(b, '{:.1f} s, {:,} MADs, {:,.0f} a second', 'polite_seconds', 'polite_sent', 'polite_rate')} | "
             f"{fact(b, '{:.0f} MiB', 'verify_mib')} | {beyond} |")

@@ -483,7 +483,7 @@ static unsigned count_of(const char *text, const char *part)
 	return count;
 }
 
-/* Text names ten of a group and says how many there are; with `all` it names each. */
+/* Text names ten of a group and says how many there are; with `all` it names each, with its GUIDs. */
 static void test_all_names_each(void **state)
 {
 	char *some = render(build_fabric, REPORT_TEXT, "", false);
@@ -496,7 +496,8 @@ static void test_all_names_each(void **state)
 	assert_non_null(strstr(all, "critical: 11 ports: "));
 	assert_null(strstr(all, " more ("));
 	assert_int_equal(count_of(all, " to host-"), 11 + 1 + 2 + 1);
-	assert_non_null(strstr(all, "leaf-2[11] to host-211"));
+	assert_null(strstr(some, "leaf-2[1] 0x"));
+	assert_non_null(strstr(all, "leaf-2[11] 0x0002c90300000002 to host-211[1] 0x0002c903000010d3"));
 	assert_null(strstr(some, "fabric:"));
 	free(some);
 	free(all);
