@@ -159,6 +159,8 @@ static inline const struct fabric_node *fabric_port_node(const struct fabric *f,
 }
 
 uint32_t fabric_find_node(const struct fabric *fabric, uint64_t guid); /* bsearch; FABRIC_NONE */
+/* Whether these are one fabric at two times: half of the nodes of the smaller one, by GUID, are in both; one without nodes is none. */
+bool fabric_is_same(const struct fabric *before, const struct fabric *after);
 uint32_t fabric_node_port(const struct fabric *fabric, uint32_t node, unsigned number); /* FABRIC_NONE if out of range */
 
 /*

@@ -67,6 +67,7 @@ void report_section_end(struct report *r);
 void report_table(struct report *r, const char *key, const char *title, const struct report_column *columns,
 		  unsigned column_count);
 void report_cell_string(struct report *r, const char *value); /* NULL: unknown */
+void report_cell_if(struct report *r, const char *value);     /* NULL: there is none */
 void report_cell_number(struct report *r, uint64_t value);
 void report_cell_real(struct report *r, double value);
 void report_cell_bool(struct report *r, bool value);

@@ -351,7 +351,7 @@ static void close_unfinished(struct transaction *t, const struct history *h)
 
 	if (!t->unfinished)
 		return;
-	snprintf(text, sizeof(text), DONE_TAKEN_UP " by %s", strrchr(t->result->history, '/') + 1);
+	snprintf(text, sizeof(text), DONE_TAKEN_UP " by %s", history_id(t->result->history));
 	error = history_note(h->folder, APPLY_DONE, text);
 	if (error != 0 && t->journal_error == 0)
 		t->journal_error = error;

@@ -32,11 +32,6 @@ char *history_by_id(const struct ibqos_ctx *ctx, const char *id)
 	return asprintf(&path, "%s/" HISTORY_FOLDER "/%s", ctx->state_dir, id) < 0 ? NULL : path;
 }
 
-static const char *id_of(const char *folder)
-{
-	return strrchr(folder, '/') + 1;
-}
-
 /* --- programs --- */
 
 /* The environment without what is preloaded into this process: NULL: out of memory. */
@@ -143,7 +138,7 @@ out:
 
 bool confirm_arm(struct transaction *t)
 {
-	const char *id = id_of(t->result->history);
+	const char *id = history_id(t->result->history);
 	time_t until = time(NULL) + t->options->confirm_within_s;
 	char said[SAID], when[32] = "", text[128 + NAME_MAX];
 	struct finding *f;
@@ -176,7 +171,7 @@ void confirm_disarm(const char *folder)
 {
 	char said[SAID], *unit = NULL;
 
-	if (asprintf(&unit, UNIT "%s.timer", id_of(folder)) < 0)
+	if (asprintf(&unit, UNIT "%s.timer", history_id(folder)) < 0)
 		return;
 	run_program((char *const[]){"systemctl", "stop", unit, NULL}, said);
 	free(unit);
@@ -226,7 +221,7 @@ static int confirm(struct transaction *t, struct history *h, char **confirmed)
 
 	if (!still_waits(t, h)) {
 		if (h->confirm == HISTORY_CONFIRMED && h->state == HISTORY_IN_FORCE) {
-			*confirmed = strdup(id_of(h->folder));
+			*confirmed = strdup(history_id(h->folder));
 			return *confirmed ? 0 : -ENOMEM;
 		}
 		finding_at(finding_add(t->findings, h->confirm == HISTORY_WAITING && h->state == HISTORY_UNDONE ?
@@ -246,7 +241,7 @@ static int confirm(struct transaction *t, struct history *h, char **confirmed)
 		return 0;
 	}
 	confirm_disarm(h->folder);
-	*confirmed = strdup(id_of(h->folder));
+	*confirmed = strdup(history_id(h->folder));
 	return *confirmed ? 0 : -ENOMEM;
 }
 
@@ -270,7 +265,7 @@ static int choose(const struct ibqos_ctx *ctx, struct finding_list *findings, st
 			history_clear(&h);
 			continue;
 		}
-		if (asprintf(&more, "%s%s%s", ids ? ids : "", ids ? ", " : "", id_of(folders[i])) < 0)
+		if (asprintf(&more, "%s%s%s", ids ? ids : "", ids ? ", " : "", history_id(folders[i])) < 0)
 			error = -ENOMEM;
 		free(ids);
 		ids = error == 0 ? more : NULL;

@@ -25,6 +25,11 @@ int history_name(const char *name, unsigned *number)
 	return 0;
 }
 
+const char *history_id(const char *folder)
+{
+	return strrchr(folder, '/') + 1;
+}
+
 /* A copy that somebody made of a folder is not another change. */
 static int is_entry(const struct dirent *entry)
 {
@@ -119,7 +124,7 @@ int history_others(const struct ibqos_ctx *ctx, const char *conf_path, char **ot
 
 		error = history_read(ctx, folders[i], &h) == -ENOMEM ? -ENOMEM : 0;
 		if (error == 0 && is_other(&h, conf_path, *others)) {
-			if (asprintf(&more, "%s%s%s (%s)", *others ? *others : "", *others ? ", " : "", basename(folders[i]),
+			if (asprintf(&more, "%s%s%s (%s)", *others ? *others : "", *others ? ", " : "", history_id(folders[i]),
 				     h.conf_path ? h.conf_path : "of an unknown config") < 0)
 				error = -ENOMEM;
 			free(*others);
@@ -248,7 +253,7 @@ static int take_entry(const struct ibqos_ctx *ctx, const char *folder, struct ap
 	int error = history_read(ctx, folder, &h);
 
 	e->folder = strdup(folder);
-	e->id = strdup(strrchr(folder, '/') + 1);
+	e->id = strdup(history_id(folder));
 	if (!e->folder || !e->id || error == -ENOMEM) {
 		history_clear(&h);
 		return -ENOMEM;

@@ -152,6 +152,8 @@ int conf_with_qos(const struct text *text, const char *qos, char **made, size_t 
 
 /* --- history_list.c --- */
 
+/* How a change is called: the name of its folder, a part of that text. */
+const char *history_id(const char *folder);
 /*
  * The newest change of each other opensm.conf than this one that was installed and not undone: "FOLDER (CONFIG), …",
  * freed by the caller; NULL: there is none. A folder that does not tell its config is one.

@@ -89,7 +89,7 @@ static bool is_ambiguous(struct transaction *t, const struct history *h, int *er
 	*error = history_others(t->ctx, h->conf_path, &others);
 	if (others) {
 		f = finding_at(finding_add(t->findings, FINDING_ROLLBACK_AMBIGUOUS), t->ctx->state_dir, 0, 0);
-		finding_set(&f->got, "%s (%s), %s", strrchr(h->folder, '/') + 1, h->conf_path, others);
+		finding_set(&f->got, "%s (%s), %s", history_id(h->folder), h->conf_path, others);
 	}
 	free(others);
 	return others || *error != 0;

@@ -174,7 +174,6 @@ static bool install(struct accepting *a, unsigned *removed)
 static bool is_fit(struct accepting *a, const struct cmd_side *new, const struct cmd_side *old)
 {
 	struct snapshot_info info, was = {0};
-	uint32_t common = 0, least;
 
 	if (!source_snapshot(new->source)) {
 		session_fail(a->s, "'%s' is no snapshot", a->o->accept);
@@ -194,10 +193,7 @@ static bool is_fit(struct accepting *a, const struct cmd_side *new, const struct
 		session_fail(a->s, "of '%s' and '%s' one has names and GUIDs replaced", a->o->accept, a->o->baseline);
 		return false;
 	}
-	least = old->fabric->node_count < new->fabric->node_count ? old->fabric->node_count : new->fabric->node_count;
-	for (uint32_t i = 0; i < old->fabric->node_count; i++)
-		common += fabric_find_node(new->fabric, old->fabric->nodes[i].guid) != FABRIC_NONE;
-	if (common > 0 && 2 * common >= least)
+	if (fabric_is_same(old->fabric, new->fabric))
 		return true;
 	session_fail(a->s, "'%s' is of another fabric than '%s': fewer than half of the nodes are the same; remove that first if it is meant",
 		     a->o->accept, a->o->baseline);

@@ -5,9 +5,6 @@
 
 #include "apply_report.h"
 
-/* An option's time, "90s", "10m", "1h" or a number of seconds, in seconds in low..high; or a usage error (exit 3). */
-uint64_t cmd_duration(struct argp_state *state, const char *option, const char *text, uint64_t low, uint64_t high);
-
 #define UNDO_WORDS 16
 struct undo_command {
 	char *argv[UNDO_WORDS]; /* up to NULL */

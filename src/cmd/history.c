@@ -50,10 +50,7 @@ static void list(struct report *r, const struct apply_entry *entries, size_t cou
 		report_cell_string(r, e->policy ? e->policy : e->policy_path);
 		report_cell_string(r, e->state);
 		report_cell_string(r, e->outcome);
-		if (e->confirm)
-			report_cell_string(r, e->confirm);
-		else
-			report_cell_none(r);
+		report_cell_if(r, e->confirm);
 		report_cell_bool(r, e->can_undo);
 		report_row_end(r);
 	}

@@ -16,39 +16,10 @@ static const struct cmd commands[] = {
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static void usage(FILE *to)
-{
-	fprintf(to, "Usage: ibqos job COMMAND [OPTION...] [ARGUMENT...]\n"
-		    "Does a training job really travel in its class? None of these asks the fabric, but check --hosts.\n\n"
-		    "Commands:\n");
-	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	fprintf(to, "\n`ibqos job COMMAND --help` tells a command's own options.\n");
-}
-
 enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	char name[64], full[32];
-
-	if (argc < 2) {
-		usage(stderr);
-		return IBQOS_EXIT_UNKNOWN;
-	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		usage(stdout);
-		return fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN;
-	}
-	for (size_t i = 0; i < COMMANDS; i++) {
-		if (strcmp(argv[1], commands[i].name) != 0)
-			continue;
-		snprintf(name, sizeof(name), "ibqos job %s", commands[i].name);
-		snprintf(full, sizeof(full), "job %s", commands[i].name);
-		ctx->command = full;
-		argv[1] = name;
-		return commands[i].run(ctx, argc - 1, argv + 1);
-	}
-	ctx_error(ctx, "unknown command 'job %s'; `ibqos job --help` lists them", argv[1]);
-	return IBQOS_EXIT_UNKNOWN;
+	return cmd_group(ctx, "job", "Does a training job really travel in its class? None of these asks the fabric, but check --hosts.",
+			 commands, COMMANDS, argc, argv);
 }
 
 struct policy *cmd_job_policy(struct ibqos_ctx *ctx, const char *path, enum ibqos_exit *code)

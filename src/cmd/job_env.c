@@ -85,10 +85,7 @@ static void report_rows(struct cmd_session *s, const struct job_advice *items, s
 	for (size_t i = 0; i < count; i++) {
 		report_cell_string(s->report, job_stack_name(items[i].stack));
 		report_cell_string(s->report, items[i].name);
-		if (items[i].value)
-			report_cell_string(s->report, items[i].value);
-		else
-			report_cell_none(s->report);
+		report_cell_if(s->report, items[i].value);
 		report_cell_string(s->report, items[i].why);
 		report_row_end(s->report);
 	}

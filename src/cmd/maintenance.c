@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ibqos/snapshot.h"
 #include "maintenance.h"
 
 static const struct cmd commands[] = {
@@ -16,59 +17,9 @@ static const struct cmd commands[] = {
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 #define WAIT_MAX_S (7 * 86400)
 
-static void usage(FILE *to)
-{
-	fprintf(to, "Usage: ibqos maintenance COMMAND [OPTION...] [ARGUMENT...]\n"
-		    "Before and after work on the fabric. Nothing in it is changed.\n\nCommands:\n");
-	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	fprintf(to, "\n`ibqos maintenance COMMAND --help` tells a command's own options.\n");
-}
-
 enum ibqos_exit cmd_maintenance(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	char name[64], full[32];
-
-	if (argc < 2) {
-		usage(stderr);
-		return IBQOS_EXIT_UNKNOWN;
-	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		usage(stdout);
-		return fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN;
-	}
-	for (size_t i = 0; i < COMMANDS; i++) {
-		if (strcmp(argv[1], commands[i].name) != 0)
-			continue;
-		snprintf(name, sizeof(name), "ibqos maintenance %s", commands[i].name);
-		snprintf(full, sizeof(full), "maintenance %s", commands[i].name);
-		ctx->command = full;
-		argv[1] = name;
-		return commands[i].run(ctx, argc - 1, argv + 1);
-	}
-	ctx_error(ctx, "unknown command 'maintenance %s'; `ibqos maintenance --help` lists them", argv[1]);
-	return IBQOS_EXIT_UNKNOWN;
-}
-
-/* "90", "90s", "10m", "2h": seconds. */
-static unsigned read_wait(struct argp_state *state, const char *text)
-{
-	static const struct {
-		char letter;
-		unsigned seconds;
-	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
-	size_t length = strlen(text);
-	unsigned unit = 1;
-	char number[16];
-	uint64_t value = 0;
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (length > 1 && text[length - 1] == units[i].letter)
-			unit = units[i].seconds;
-	snprintf(number, sizeof(number), "%.*s", (int)(length - (length > 1 && strchr("smh", text[length - 1]) ? 1 : 0)), text);
-	if (length >= sizeof(number) || text_to_u64(number, WAIT_MAX_S, &value) != 0 || value * unit > WAIT_MAX_S)
-		argp_error(state, "--wait takes a time up to a week as 90s, 10m or 2h, not '%s'", text);
-	return (unsigned)value * unit;
+	return cmd_group(ctx, "maintenance", "Before and after work on the fabric. Nothing in it is changed.", commands, COMMANDS, argc, argv);
 }
 
 error_t cmd_maintenance_option(int key, char *arg, struct argp_state *state)
@@ -94,7 +45,7 @@ error_t cmd_maintenance_option(int key, char *arg, struct argp_state *state)
 		c->no_counters = true;
 		return 0;
 	case MAINTENANCE_KEY_WAIT:
-		c->wait_s = read_wait(state, arg);
+		c->wait_s = (unsigned)cmd_duration(state, "--wait", arg, 0, WAIT_MAX_S);
 		return 0;
 	case MAINTENANCE_KEY_STATE_DIR:
 		c->common.ctx->state_dir = arg;
@@ -112,6 +63,46 @@ void cmd_maintenance_parse(struct ibqos_ctx *ctx, const struct argp *argp, int a
 	*c = (struct cmd_maintenance){.m = {.lock = -1}};
 	cmd_defaults(&c->common, ctx);
 	argp_parse(argp, argc, argv, ARGP_NO_HELP, NULL, c);
+}
+
+enum ibqos_exit cmd_maintenance_run(struct ibqos_ctx *ctx, const struct argp *argp, int argc, char **argv,
+				    void (*body)(struct cmd_session *s, struct cmd_maintenance *c))
+{
+	struct cmd_maintenance c;
+	struct cmd_session s;
+	enum ibqos_exit code = IBQOS_EXIT_UNKNOWN;
+
+	cmd_maintenance_parse(ctx, argp, argc, argv, &c);
+	if (session_begin(&s, ctx, &c.common)) {
+		body(&s, &c);
+		code = session_end(&s);
+	}
+	maintenance_close(&c.m);
+	free(c.drain);
+	return code;
+}
+
+bool cmd_maintenance_keep(struct cmd_session *s, const struct cmd_maintenance *c, const char *name, const struct snapshot *snapshot)
+{
+	uint8_t *data = NULL;
+	size_t size = 0;
+	int error = snapshot_encode(snapshot, &data, &size);
+
+	if (error == 0)
+		error = maintenance_write(&c->m, name, data, size);
+	free(data);
+	if (error != 0)
+		session_fail(s, "cannot keep the snapshot in '%s': %s", c->m.folder, strerror(-error));
+	return error == 0;
+}
+
+bool cmd_maintenance_keep_manifest(struct cmd_session *s, const struct cmd_maintenance *c, bool whole)
+{
+	int error = whole ? maintenance_keep(&c->m) : -ENOMEM;
+
+	if (error != 0)
+		session_fail(s, "cannot write '%s/" MAINTENANCE_MANIFEST "': %s", c->m.folder, strerror(-error));
+	return error == 0;
 }
 
 uint64_t cmd_maintenance_now(const struct cmd_maintenance *c)
@@ -169,14 +160,6 @@ static const char *state_of(const struct maintenance_entry *e)
 	return e->manifest.ended ? "ended" : "begun";
 }
 
-static void cell(struct report *r, const char *text)
-{
-	if (text)
-		report_cell_string(r, text);
-	else
-		report_cell_none(r);
-}
-
 enum ibqos_exit cmd_maintenance_list(struct ibqos_ctx *ctx, int argc, char **argv)
 {
 	static const struct report_column columns[] = {
@@ -203,12 +186,12 @@ enum ibqos_exit cmd_maintenance_list(struct ibqos_ctx *ctx, int argc, char **arg
 
 		report_cell_string(s.report, e->name);
 		report_cell_string(s.report, state_of(e));
-		cell(s.report, e->manifest.fabric && e->manifest.fabric[0] ? e->manifest.fabric : NULL);
-		cell(s.report, e->manifest.begun);
-		cell(s.report, e->manifest.begun_by);
-		cell(s.report, e->manifest.ended);
-		cell(s.report, e->manifest.ended_by);
-		cell(s.report, e->manifest.policy);
+		report_cell_if(s.report, e->manifest.fabric && e->manifest.fabric[0] ? e->manifest.fabric : NULL);
+		report_cell_if(s.report, e->manifest.begun);
+		report_cell_if(s.report, e->manifest.begun_by);
+		report_cell_if(s.report, e->manifest.ended);
+		report_cell_if(s.report, e->manifest.ended_by);
+		report_cell_if(s.report, e->manifest.policy);
 		report_row_end(s.report);
 		if (e->error != 0 && e->error != -ENOENT)
 			s.least = IBQOS_EXIT_UNKNOWN;

@@ -32,6 +32,13 @@ enum { MAINTENANCE_KEY_POLICY = 0x500, MAINTENANCE_KEY_STATE, MAINTENANCE_KEY_EX
        MAINTENANCE_KEY_WAIT, MAINTENANCE_KEY_STATE_DIR, MAINTENANCE_KEY_NOW };
 error_t cmd_maintenance_option(int key, char *arg, struct argp_state *state);
 
+/* A run of a command that asks the fabric: parses, has `body` do it between the session's begin and end, and gives the exit code. */
+enum ibqos_exit cmd_maintenance_run(struct ibqos_ctx *ctx, const struct argp *argp, int argc, char **argv,
+				    void (*body)(struct cmd_session *s, struct cmd_maintenance *c));
+/* Keeps a snapshot in the folder by this name. False, with a message, if it cannot. */
+bool cmd_maintenance_keep(struct cmd_session *s, const struct cmd_maintenance *c, const char *name, const struct snapshot *snapshot);
+/* Writes the manifest; `whole` is false where there was no memory for a part of it. False, with a message, if it cannot. */
+bool cmd_maintenance_keep_manifest(struct cmd_session *s, const struct cmd_maintenance *c, bool whole);
 /* Says why maintenance_open() failed; `make` as it was told. */
 void cmd_maintenance_refuse(struct cmd_session *s, const struct cmd_maintenance *c, bool make, int error);
 uint64_t cmd_maintenance_now(const struct cmd_maintenance *c);

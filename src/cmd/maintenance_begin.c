@@ -63,20 +63,6 @@ static void report_before(struct report *r, const struct finding_list *found)
 	report_table_end(r);
 }
 
-static int keep_snapshot(struct cmd_session *s, const struct cmd_maintenance *c, const struct snapshot *snapshot)
-{
-	uint8_t *data = NULL;
-	size_t size = 0;
-	int error = snapshot_encode(snapshot, &data, &size);
-
-	if (error == 0)
-		error = maintenance_write(&c->m, MAINTENANCE_BEFORE, data, size);
-	free(data);
-	if (error != 0)
-		session_fail(s, "cannot keep the snapshot in '%s': %s", c->m.folder, strerror(-error));
-	return error;
-}
-
 static int keep_policy(struct cmd_session *s, const struct cmd_maintenance *c)
 {
 	char *text = NULL, *path;
@@ -98,21 +84,17 @@ static int keep_policy(struct cmd_session *s, const struct cmd_maintenance *c)
 	return error;
 }
 
-static int keep_manifest(struct cmd_session *s, struct cmd_maintenance *c)
+static bool keep_manifest(struct cmd_session *s, struct cmd_maintenance *c)
 {
 	struct maintenance_manifest *m = &c->m.manifest;
 	char when[SESSION_TIME];
-	int error;
 
 	session_time(cmd_maintenance_now(c), when);
 	m->fabric = strdup(s->ctx->fabric);
 	m->begun = strdup(when);
 	m->begun_by = maintenance_who();
 	m->policy = c->policy ? strdup(c->policy) : NULL;
-	error = m->fabric && m->begun && m->begun_by && (m->policy || !c->policy) ? maintenance_keep(&c->m) : -ENOMEM;
-	if (error != 0)
-		session_fail(s, "cannot write '%s/" MAINTENANCE_MANIFEST "': %s", c->m.folder, strerror(-error));
-	return error;
+	return cmd_maintenance_keep_manifest(s, c, m->fabric && m->begun && m->begun_by && (m->policy || !c->policy));
 }
 
 static void report_begun(struct report *r, const struct maintenance *m)
@@ -136,14 +118,14 @@ static bool keep(struct cmd_session *s, struct cmd_maintenance *c, const struct 
 	if (!path || check_snapshot(snapshot, s->fabric, &s->findings) != 0)
 		session_fail(s, "out of memory");
 	else
-		kept = keep_snapshot(s, c, snapshot) == 0 && keep_policy(s, c) == 0;
+		kept = cmd_maintenance_keep(s, c, MAINTENANCE_BEFORE, snapshot) && keep_policy(s, c) == 0;
 	if (kept && !c->no_counters) {
 		c->rates = c->policy;
 		cmd_maintenance_counters_begin(s, c);
 		kept = c->m.manifest.counters;
 	}
 	kept = kept && cmd_look(s, path, c->policy, NULL, cmd_maintenance_now(c), &found) && !ctx_stopped(s->ctx) &&
-	       keep_manifest(s, c) == 0;
+	       keep_manifest(s, c);
 	if (kept) {
 		report_before(s->report, &found);
 		report_begun(s->report, &c->m);
@@ -182,16 +164,5 @@ static void begin(struct cmd_session *s, struct cmd_maintenance *c)
 
 enum ibqos_exit cmd_maintenance_begin(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	struct cmd_maintenance c;
-	struct cmd_session s;
-	enum ibqos_exit code = IBQOS_EXIT_UNKNOWN;
-
-	cmd_maintenance_parse(ctx, &argp, argc, argv, &c);
-	if (session_begin(&s, ctx, &c.common)) {
-		begin(&s, &c);
-		code = session_end(&s);
-	}
-	maintenance_close(&c.m);
-	free(c.drain);
-	return code;
+	return cmd_maintenance_run(ctx, &argp, argc, argv, begin);
 }

@@ -89,14 +89,6 @@ static void match(struct row *before, size_t before_count, struct row *after, si
 	}
 }
 
-static void cell(struct report *r, const char *text)
-{
-	if (text)
-		report_cell_string(r, text);
-	else
-		report_cell_none(r);
-}
-
 static void report_row(struct report *r, const struct row *row)
 {
 	const struct finding *x = row->finding;
@@ -105,19 +97,19 @@ static void report_row(struct report *r, const struct row *row)
 	report_cell_string(r, finding_kind(x->code)->code);
 	report_cell_string(r, finding_severity_name(x->severity));
 	report_cell_guid(r, x->guid);
-	cell(r, x->name ? x->name : x->file);
+	report_cell_if(r, x->name ? x->name : x->file);
 	if (x->port == FINDING_WHOLE_NODE)
 		report_cell_none(r);
 	else
 		report_cell_number(r, (uint64_t)x->port);
-	cell(r, x->peer_name);
+	report_cell_if(r, x->peer_name);
 	if (x->peer_port == FINDING_WHOLE_NODE || !x->peer_guid)
 		report_cell_none(r);
 	else
 		report_cell_number(r, (uint64_t)x->peer_port);
-	cell(r, x->what);
-	cell(r, x->wanted);
-	cell(r, x->got);
+	report_cell_if(r, x->what);
+	report_cell_if(r, x->wanted);
+	report_cell_if(r, x->got);
 	report_row_end(r);
 }
 

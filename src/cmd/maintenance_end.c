@@ -38,45 +38,17 @@ static const struct argp argp = {
 	.children = cmd_fabric_children,
 };
 
-/* Fewer than half of the nodes in common: another fabric. */
-static bool is_the_fabric(const struct fabric *before, const struct fabric *after)
-{
-	uint32_t common = 0, least = before->node_count < after->node_count ? before->node_count : after->node_count;
-
-	for (uint32_t i = 0; i < before->node_count; i++)
-		common += fabric_find_node(after, before->nodes[i].guid) != FABRIC_NONE;
-	return common > 0 && 2 * common >= least;
-}
-
-static int keep_snapshot(struct cmd_session *s, const struct cmd_maintenance *c, const struct snapshot *snapshot)
-{
-	uint8_t *data = NULL;
-	size_t size = 0;
-	int error = snapshot_encode(snapshot, &data, &size);
-
-	if (error == 0)
-		error = maintenance_write(&c->m, MAINTENANCE_AFTER, data, size);
-	free(data);
-	if (error != 0)
-		session_fail(s, "cannot keep the snapshot in '%s': %s", c->m.folder, strerror(-error));
-	return error;
-}
-
-static int keep_manifest(struct cmd_session *s, struct cmd_maintenance *c)
+static void keep_manifest(struct cmd_session *s, struct cmd_maintenance *c)
 {
 	struct maintenance_manifest *m = &c->m.manifest;
 	char when[SESSION_TIME];
-	int error;
 
 	session_time(cmd_maintenance_now(c), when);
 	free(m->ended);
 	free(m->ended_by);
 	m->ended = strdup(when);
 	m->ended_by = maintenance_who();
-	error = m->ended && m->ended_by ? maintenance_keep(&c->m) : -ENOMEM;
-	if (error != 0)
-		session_fail(s, "cannot write '%s/" MAINTENANCE_MANIFEST "': %s", c->m.folder, strerror(-error));
-	return error;
+	cmd_maintenance_keep_manifest(s, c, m->ended && m->ended_by);
 }
 
 /* Paths of what is compared. */
@@ -152,7 +124,7 @@ static bool is_of_this_fabric(struct cmd_session *s, const struct ends *e)
 	if (error == 0)
 		error = source_discover(source, &none, &before);
 	if (error == 0)
-		same = is_the_fabric(before, s->fabric);
+		same = fabric_is_same(before, s->fabric);
 	if (error != 0)
 		session_fail(s, "cannot read '%s': %s", e->before, strerror(-error));
 	else if (!same)
@@ -182,7 +154,7 @@ static void end(struct cmd_session *s, struct cmd_maintenance *c)
 	if (find_files(c, &e) != 0)
 		session_fail(s, "out of memory");
 	else if (session_discover(s) && is_of_this_fabric(s, &e) && cmd_take(s, e.policy_after, NULL, &snapshot) &&
-		 keep_snapshot(s, c, snapshot) == 0)
+		 cmd_maintenance_keep(s, c, MAINTENANCE_AFTER, snapshot))
 		compare(s, c, &e, changes);
 out:
 	snapshot_free(snapshot);
@@ -194,16 +166,5 @@ out:
 
 enum ibqos_exit cmd_maintenance_end(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	struct cmd_maintenance c;
-	struct cmd_session s;
-	enum ibqos_exit code = IBQOS_EXIT_UNKNOWN;
-
-	cmd_maintenance_parse(ctx, &argp, argc, argv, &c);
-	if (session_begin(&s, ctx, &c.common)) {
-		end(&s, &c);
-		code = session_end(&s);
-	}
-	maintenance_close(&c.m);
-	free(c.drain);
-	return code;
+	return cmd_maintenance_run(ctx, &argp, argc, argv, end);
 }

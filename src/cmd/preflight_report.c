@@ -120,10 +120,7 @@ static void report_files(struct report *r, const struct apply_preflight *p)
 			report_cell_none(r);
 		else
 			report_cell_string(r, answer_text(file->pending));
-		if (file->against)
-			report_cell_string(r, file->against);
-		else
-			report_cell_none(r);
+		report_cell_if(r, file->against);
 		report_cell_number(r, file->changes);
 		report_cell_number(r, file->faults[FINDING_CRITICAL]);
 		report_cell_number(r, file->faults[FINDING_WARNING] + file->faults[FINDING_UNKNOWN]);

@@ -93,10 +93,7 @@ static void report_counts(struct report *r, const struct policy *policy, const s
 		if (!options->sls[i].data)
 			continue;
 		report_cell_number(r, options->sls[i].sl);
-		if (class)
-			report_cell_string(r, class);
-		else
-			report_cell_none(r);
+		report_cell_if(r, class);
 		report_cell_number(r, count->arrive);
 		report_cell_number(r, count->dead);
 		report_cell_number(r, count->unknown);

@@ -28,6 +28,15 @@ uint32_t fabric_find_node(const struct fabric *fabric, uint64_t guid)
 	return low < fabric->node_count && fabric->nodes[low].guid == guid ? low : FABRIC_NONE;
 }
 
+bool fabric_is_same(const struct fabric *before, const struct fabric *after)
+{
+	uint32_t common = 0, least = before->node_count < after->node_count ? before->node_count : after->node_count;
+
+	for (uint32_t i = 0; i < before->node_count; i++)
+		common += fabric_find_node(after, before->nodes[i].guid) != FABRIC_NONE;
+	return common > 0 && 2 * common >= least;
+}
+
 uint32_t fabric_node_port(const struct fabric *fabric, uint32_t node, unsigned number)
 {
 	if (node >= fabric->node_count || number > fabric->nodes[node].ports)

@@ -24,14 +24,6 @@ static const struct report_column columns[] = {
 	{.key = "advice", .type = REPORT_STRING},    {.key = "first_seen", .type = REPORT_STRING},
 };
 
-static void cell_text(struct report *r, const char *text)
-{
-	if (text)
-		report_cell_string(r, text);
-	else
-		report_cell_none(r);
-}
-
 static void cell_if(struct report *r, bool present, uint64_t number)
 {
 	if (present)
@@ -60,20 +52,20 @@ static void put_row(struct report *r, const struct finding *f)
 
 	report_cell_string(r, kind->code);
 	report_cell_string(r, finding_severity_name(f->severity));
-	cell_text(r, cause ? cause->name : NULL);
+	report_cell_if(r, cause ? cause->name : NULL);
 	report_cell_guid(r, f->guid);
 	cell_if(r, f->guid != 0 && f->port >= 0, (uint64_t)f->port);
-	cell_text(r, f->name);
+	report_cell_if(r, f->name);
 	report_cell_guid(r, f->peer_guid);
 	cell_if(r, f->peer_guid != 0 && f->peer_port >= 0, (uint64_t)f->peer_port);
-	cell_text(r, f->peer_name);
-	cell_text(r, f->file);
+	report_cell_if(r, f->peer_name);
+	report_cell_if(r, f->file);
 	cell_if(r, f->line > 0, f->line);
 	cell_if(r, f->column > 0, f->column);
-	cell_text(r, f->what);
-	cell_text(r, f->wanted);
-	cell_text(r, f->got);
-	cell_text(r, f->detail);
+	report_cell_if(r, f->what);
+	report_cell_if(r, f->wanted);
+	report_cell_if(r, f->got);
+	report_cell_if(r, f->detail);
 	report_cell_string(r, kind->title);
 	report_cell_string(r, finding_advice(f));
 	cell_time(r, f->first_seen);

@@ -266,6 +266,14 @@ void report_cell_string(struct report *r, const char *value)
 	cell(r, string_value(r, value));
 }
 
+void report_cell_if(struct report *r, const char *value)
+{
+	if (value)
+		report_cell_string(r, value);
+	else
+		report_cell_none(r);
+}
+
 void report_cell_number(struct report *r, uint64_t value)
 {
 	cell(r, number_value(value));

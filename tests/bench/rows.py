@@ -7,11 +7,9 @@ import re
 import measure
 import queries
 from kit import run, sim
+from kit.looks import LACKS
 
 SAMPLE = 100  # ports that smpquery is run for; a loop over all would take minutes to hours
-# what the simulator does not know, and a device refuses; without it each question of that kind would wait for silence
-LACKS = [f"attr={a} : answer status=0xc" for a in ("PortExtendedSpeedsCounters", "PortRcvErrorDetails",
-                                                   "PortXmitDiscardDetails", "PortSamplesControl")]
 
 
 def number(measured, key):

@@ -128,6 +128,19 @@ static unsigned shown(const char *text, const char *also)
 	return obeyed(code) && !(length == 1 && strchr(also, *text)) ? 0 : length;
 }
 
+void fuzz_place(const char *text, size_t size, unsigned line, unsigned column)
+{
+	size_t at = 0;
+
+	for (unsigned i = 1; i < line; i++) {
+		const char *newline = memchr(text + at, '\n', size - at);
+
+		require(newline);
+		at = (size_t)(newline - text) + 1;
+	}
+	require(line >= 1 && column >= 1 && at + column - 1 <= size);
+}
+
 bool fuzz_printable(const char *text, const char *also)
 {
 	while (*text) {

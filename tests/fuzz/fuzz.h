@@ -34,6 +34,9 @@ char *fuzz_text(struct fuzz *in, size_t max);
 /* All that is left as a string, up to its first NUL; freed by the caller. */
 char *fuzz_rest(struct fuzz *in);
 
+/* Requires that a text has this place; lines and columns are from 1, and behind a line's last byte is one. */
+void fuzz_place(const char *text, size_t size, unsigned line, unsigned column);
+
 /* Text is UTF-8 with nothing in it that a terminal obeys, but the characters of `also`. By rules of its own.
  */
 bool fuzz_printable(const char *text, const char *also);

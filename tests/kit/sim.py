@@ -98,6 +98,12 @@ class Fabric:
             raise run.KitError(f"ibsim console: {commands}: {said}")
         return said
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
     def stop(self):
         """OpenSMs first. All that is asked for here is done, whatever fails on the way."""
         with contextlib.ExitStack() as last_first:

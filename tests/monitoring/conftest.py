@@ -7,25 +7,20 @@ import time
 import pytest
 
 from kit import monitoring, policy, run, sim
+from kit.looks import LACKS
 from tools import netgen
 
 SHAPE = dict(leaves=2, spines=1, hosts_per_leaf=2, uplinks=1, storage=1)
 CONF = dict(qos="TRUE", qos_sl2vl="0,1,2,0,0,0,0,0,0,0,0,0,0,0,0,0", qos_vlarb_low="0:10,1:70,2:20", qos_vlarb_high="0:0",
             qos_high_limit="0")
-# what the simulator does not know, a device refuses
-LACKS = [f"attr={a} : answer status=0xc" for a in ("PortExtendedSpeedsCounters", "PortRcvErrorDetails",
-                                                           "PortXmitDiscardDetails", "PortSamplesControl")]
 
 
 @pytest.fixture(scope="session")
 def fab(tmp_path_factory):
-    f = sim.Fabric(tmp_path_factory.mktemp("monitored"), netgen.fat_tree(**SHAPE))
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("monitored"), netgen.fat_tree(**SHAPE)) as f:
         f.opensm(options=CONF)
         f.policy_path = policy.write(f, f.sms[0])
         yield f
-    finally:
-        f.stop()
 
 
 @pytest.fixture(scope="session")

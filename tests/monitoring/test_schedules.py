@@ -9,12 +9,11 @@ import pytest
 import yaml
 
 from kit import prometheus, run
+from kit.looks import LACKS
 from kit.monitoring import CONTRIB
 
 UNITS = ["ibqos-verify", "ibqos-audit"]
 DIFFERS = ["node=leaf-01 port=1 attr=SL2VL : set SL1=0"]
-LACKS = [f"attr={a} : answer status=0xc" for a in ("PortExtendedSpeedsCounters", "PortRcvErrorDetails",
-                                                           "PortXmitDiscardDetails", "PortSamplesControl")]
 
 
 def text(*path):

@@ -29,13 +29,10 @@ def snaps(tmp_path_factory):
             for n in net.nodes.values():
                 n.guid += 0x5000000
                 n.sysimg = n.guid
-        f = sim.Fabric(tmp_path_factory.mktemp(name), net)
-        try:
+        with sim.Fabric(tmp_path_factory.mktemp(name), net) as f:
             f.opensm()
             made[name] = f.path("snap")
             f.ibqos("snapshot", made[name]).ok(0)
-        finally:
-            f.stop()
     return made
 
 

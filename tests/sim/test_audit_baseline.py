@@ -21,11 +21,8 @@ def baselines(tmp_path_factory):
     def of(name):
         if name not in made:
             folder = tmp_path_factory.mktemp(name)
-            f = sim.Fabric(folder, SHAPES[name](), False, True)
-            try:
+            with sim.Fabric(folder, SHAPES[name](), False, True) as f:
                 f.ibqos("snapshot", folder / "good.snap").ok(0, 3)
-            finally:
-                f.stop()
             made[name] = folder / "good.snap"
         return made[name]
 

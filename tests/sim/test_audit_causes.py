@@ -13,12 +13,9 @@ HOSTS, LEAVES = 12, 4
 
 @pytest.fixture(scope="module")
 def fab(tmp_path_factory):
-    f = sim.Fabric(tmp_path_factory.mktemp("causes"), tree2(radix=36, leaves=LEAVES, spines=6, hosts_per_leaf=HOSTS))
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("causes"), tree2(radix=36, leaves=LEAVES, spines=6, hosts_per_leaf=HOSTS)) as f:
         f.opensm()
         yield f
-    finally:
-        f.stop()
 
 
 def host_links(net, leaf):

@@ -10,12 +10,9 @@ SHAPE = dict(leaves=2, spines=2, hosts_per_leaf=3, uplinks=3, storage=0, switch_
 
 @pytest.fixture(scope="module")
 def fab(tmp_path_factory):
-    f = sim.Fabric(tmp_path_factory.mktemp("health"), netgen.fat_tree(**SHAPE))
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("health"), netgen.fat_tree(**SHAPE)) as f:
         f.opensm()
         yield f
-    finally:
-        f.stop()
 
 
 def audit(f, *args):

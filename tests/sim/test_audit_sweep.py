@@ -132,13 +132,10 @@ def sweep(folder, shape, make, kinds, seeds, must=True):
     """Plants each kind with each seed; a list of what was wrong. must: what can be known must be found."""
     wrong = []
     (folder / "good").mkdir()
-    f = sim.Fabric(folder / "good", make(), False, True)
-    try:
+    with sim.Fabric(folder / "good", make(), False, True) as f:
         healthy = audit(f)
         f.ibqos("snapshot", folder / "good.snap").ok(0, 3)
         as_it_was = audit(f, "--baseline", folder / "good.snap")
-    finally:
-        f.stop()
     count(shape=shape, kind="none", found=len(healthy))
     if healthy and must:
         wrong.append(("healthy", healthy))
@@ -151,12 +148,9 @@ def sweep(folder, shape, make, kinds, seeds, must=True):
                 continue  # no place for it in this shape
             place = folder / f"{kind}-{seed}"
             place.mkdir()
-            f = sim.Fabric(place, net, False, True)
-            try:
+            with sim.Fabric(place, net, False, True) as f:
                 f.rules(*fault.rules)
                 alone, compared = audit(f), audit(f, "--baseline", folder / "good.snap")
-            finally:
-                f.stop()
             # what was there before the fault is no finding of it
             alone = [x for x in alone if not same_as(x, healthy)]
             compared = [x for x in compared if not same_as(x, as_it_was)]

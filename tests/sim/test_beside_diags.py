@@ -22,13 +22,10 @@ def fab(tmp_path_factory):
     leaf = net["leaf-04"]
     gone = leaf.cables[leaf.to("spine-01")[0]]
     net.remove(gone)  # one of a bundle of two
-    f = sim.Fabric(tmp_path_factory.mktemp("beside"), net)
-    f.missing = {(n.desc, p) for n, p in gone.ends}
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("beside"), net) as f:
+        f.missing = {(n.desc, p) for n, p in gone.ends}
         f.opensm()
         yield f
-    finally:
-        f.stop()
 
 
 class Link:

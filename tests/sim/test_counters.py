@@ -12,12 +12,9 @@ from tools import netgen, netgen_fault
 
 @pytest.fixture(scope="module")
 def fab(tmp_path_factory):
-    f = sim.Fabric(tmp_path_factory.mktemp("counters"), netgen.fat_tree(**SHAPE))
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("counters"), netgen.fat_tree(**SHAPE)) as f:
         f.opensm()
         yield f
-    finally:
-        f.stop()
 
 
 @pytest.fixture

@@ -34,13 +34,10 @@ def states(tmp_path_factory):
         if name not in made:
             net = shape()
             change(net)
-            f = sim.Fabric(tmp_path_factory.mktemp(name), net)
-            try:
+            with sim.Fabric(tmp_path_factory.mktemp(name), net) as f:
                 f.opensm(options={"routing_engine": "minhop"})
                 path = f.path("snap")
                 f.ibqos("snapshot", path).ok(0)
-            finally:
-                f.stop()
             made[name] = path, net
         return made[name]
 

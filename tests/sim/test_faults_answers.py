@@ -18,13 +18,10 @@ BASE = 15 * 9 - 4 * 8  # SL2VL maps: 9 in-ports for each of 11 switch ports, one
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory):
     """A fabric that holds the policy, and the policy."""
-    f = sim.Fabric(tmp_path_factory.mktemp("faults"), netgen.fat_tree(**SHAPE))
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("faults"), netgen.fat_tree(**SHAPE)) as f:
         path = policy.write(f, f.opensm())
         f.ibqos("apply", path, "--state-dir", f.path("state")).ok()
         yield f, path
-    finally:
-        f.stop()
 
 
 def verify(ready, *rules, args=(), seed=None, timeout=300):

@@ -22,13 +22,10 @@ PATIENT = ("-t", "100", "--retries", "6")
 
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory):
-    f = sim.Fabric(tmp_path_factory.mktemp("loss"), netgen.fat_tree(**SHAPE))
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("loss"), netgen.fat_tree(**SHAPE)) as f:
         path = policy.write(f, f.opensm())
         f.ibqos("apply", path, "--state-dir", f.path("state")).ok()
         yield f, path
-    finally:
-        f.stop()
 
 
 def losing(rate):

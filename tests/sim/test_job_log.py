@@ -5,12 +5,11 @@ import os
 import pytest
 
 from kit import sim
+from kit.looks import LACKS
 from tools import netgen
 
 SHAPE = dict(leaves=2, spines=1, hosts_per_leaf=2, uplinks=1, storage=0, switch_ports=8)
 T0 = 1_700_000_000
-LACKS = [f"attr={a} : answer status=0xc" for a in ("PortExtendedSpeedsCounters", "PortRcvErrorDetails",
-                                                           "PortXmitDiscardDetails", "PortSamplesControl")]
 SLOW = ["node=gpu-002* port=1 attr=PortInfo : set LinkWidthActive=1", "node=leaf-01 port=2 attr=PortInfo : set LinkWidthActive=1"]
 FORMATS = {  # of NCCL 2.12, 2.20, 2.22, 2.28, 2.30
     "2.12": "NET/IB : Got completion from peer {peer} with error {status}, opcode 0, len 0, vendor err 129",
@@ -25,12 +24,9 @@ FORMATS = {  # of NCCL 2.12, 2.20, 2.22, 2.28, 2.30
 
 @pytest.fixture(scope="module")
 def fab(tmp_path_factory):
-    f = sim.Fabric(tmp_path_factory.mktemp("joblog"), netgen.fat_tree(**SHAPE))
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("joblog"), netgen.fat_tree(**SHAPE)) as f:
         f.opensm()
         yield f
-    finally:
-        f.stop()
 
 
 class Logs:

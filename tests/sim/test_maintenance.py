@@ -11,14 +11,12 @@ import time
 import pytest
 
 from kit import policy, run
+from kit.looks import LACKS
 from tools import netgen_tree
 
 T0, HOUR = 1_700_000_000, 3600
 EACH = 1 if os.environ.get("IBQOS_CASES") else 6  # of the places where a run is cut short
 RANK = 0x5000000
-# what the simulator does not know, a device refuses
-LACKS = [f"attr={a} : answer status=0xc" for a in ("PortExtendedSpeedsCounters", "PortRcvErrorDetails", "PortXmitDiscardDetails",
-                                                   "PortSamplesControl")]
 DATA = "attr=PortCounters : set PortXmitData=1000 PortRcvData=1000"
 
 

@@ -9,24 +9,19 @@ import signal
 import pytest
 
 from kit import policy, prometheus, run, sim
+from kit.looks import LACKS
 from tools import netgen
 
 SHAPE = dict(leaves=2, spines=1, hosts_per_leaf=2, uplinks=1, storage=1)
 CONF = dict(qos="TRUE", qos_sl2vl="0,1,2,0,0,0,0,0,0,0,0,0,0,0,0,0", qos_vlarb_low="0:10,1:70,2:20", qos_vlarb_high="0:0",
             qos_high_limit="0")
-# what the simulator does not know, a device refuses
-LACKS = [f"attr={a} : answer status=0xc" for a in ("PortExtendedSpeedsCounters", "PortRcvErrorDetails",
-                                                           "PortXmitDiscardDetails", "PortSamplesControl")]
 
 
 @pytest.fixture(scope="module")
 def fab(tmp_path_factory):
-    f = sim.Fabric(tmp_path_factory.mktemp("metrics"), netgen.fat_tree(**SHAPE))
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("metrics"), netgen.fat_tree(**SHAPE)) as f:
         f.opensm(options=CONF)
         yield f
-    finally:
-        f.stop()
 
 
 @pytest.fixture

@@ -18,12 +18,9 @@ FULL = 300 * 12_500_000_000 // 4  # what 4x EDR can send in five minutes, in wor
 
 @pytest.fixture(scope="module")
 def fab(tmp_path_factory):
-    f = sim.Fabric(tmp_path_factory.mktemp("shares"), netgen.fat_tree(**SHAPE))
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("shares"), netgen.fat_tree(**SHAPE)) as f:
         f.opensm()
         yield f
-    finally:
-        f.stop()
 
 
 @pytest.fixture

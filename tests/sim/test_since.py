@@ -13,12 +13,9 @@ OLD_F, NEW_F = ("counter-saturated", *LEAF, "SymbolErrorCounter"), ("port-vl15-d
 
 @pytest.fixture(scope="module")
 def fab(tmp_path_factory):
-    f = sim.Fabric(tmp_path_factory.mktemp("since"), netgen.fat_tree(**SHAPE))
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("since"), netgen.fat_tree(**SHAPE)) as f:
         f.opensm()
         yield f
-    finally:
-        f.stop()
 
 
 @pytest.fixture

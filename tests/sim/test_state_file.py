@@ -4,7 +4,6 @@ was there is there afterwards, or a finding says why not."""
 import fcntl
 import os
 import re
-import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,12 +16,9 @@ from tools import netgen
 
 @pytest.fixture(scope="module")
 def fab(tmp_path_factory):
-    f = sim.Fabric(tmp_path_factory.mktemp("state"), netgen.fat_tree(**SHAPE))
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("state"), netgen.fat_tree(**SHAPE)) as f:
         f.opensm()
         yield f
-    finally:
-        f.stop()
 
 
 @pytest.fixture

@@ -13,13 +13,10 @@ PARTS = 4
 
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory):
-    f = sim.Fabric(tmp_path_factory.mktemp("sample"), netgen.fat_tree(**SHAPE))
-    try:
+    with sim.Fabric(tmp_path_factory.mktemp("sample"), netgen.fat_tree(**SHAPE)) as f:
         path = policy.write(f, f.opensm())
         f.ibqos("apply", path, "--state-dir", f.path("state")).ok()
         yield f, path
-    finally:
-        f.stop()
 
 
 def verify(ready, *args, rules=(), code=None):

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "golden.h"
 #include "ibqos/report.h"
 
 typedef void builder(struct report *r, struct finding_list *findings);
@@ -59,19 +60,9 @@ static char *without_version(const char *text)
 
 static void compare_golden(const char *name, const char *ending, const char *text)
 {
-	const char *source = getenv("IBQOS_SRC");
-	char *path, *wanted, *got = without_version(text);
-	size_t size;
+	char *got = without_version(text);
 
-	assert_true(asprintf(&path, "%s/tests/golden/report/%s.%s", source ? source : ".", name, ending) > 0);
-	if (getenv("IBQOS_GOLDEN_UPDATE"))
-		assert_int_equal(file_replace(path, got, strlen(got), 0644), 0);
-	if (file_read(path, &wanted, &size) != 0)
-		fail_msg("cannot read %s", path);
-	if (strcmp(wanted, got) != 0)
-		fail_msg("%s differs; it would now be:\n%s", path, got);
-	free(wanted);
-	free(path);
+	golden_compare(name, ending, got);
 	free(got);
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "golden.h"
 #include "ibqos/report.h"
 
 typedef void builder(struct report *r, struct finding_list *findings);
@@ -106,19 +107,9 @@ static char *settled(char *text)
 
 static void compare_golden(const char *name, const char *ending, char *text)
 {
-	const char *source = getenv("IBQOS_SRC");
-	char *path, *wanted, *got = settled(text);
-	size_t size;
+	char *got = settled(text);
 
-	assert_true(asprintf(&path, "%s/tests/golden/report/%s.%s", source ? source : ".", name, ending) > 0);
-	if (getenv("IBQOS_GOLDEN_UPDATE"))
-		assert_int_equal(file_replace(path, got, strlen(got), 0644), 0);
-	if (file_read(path, &wanted, &size) != 0)
-		fail_msg("cannot read %s", path);
-	if (strcmp(wanted, got) != 0)
-		fail_msg("%s differs; it would now be:\n%s", path, got);
-	free(wanted);
-	free(path);
+	golden_compare(name, ending, got);
 	free(got);
 }
 
