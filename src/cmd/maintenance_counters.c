@@ -76,8 +76,7 @@ static bool ask(struct cmd_session *s, const struct cmd_maintenance *c, struct s
 
 void cmd_maintenance_counters_begin(struct cmd_session *s, struct cmd_maintenance *c)
 {
-	uint64_t now = cmd_maintenance_now(c);
-	struct state_look look = {.now = now, .looked = always};
+	struct state_look look = {.looked = always};
 	struct state known = {0}, state = {0};
 	struct counters counters = {0};
 	struct finding_list found = {0};
@@ -86,7 +85,7 @@ void cmd_maintenance_counters_begin(struct cmd_session *s, struct cmd_maintenanc
 	int error = path ? 0 : -ENOMEM;
 
 	if (error == 0 && c->state)
-		error = state_load(c->state, s->fabric, now, &s->findings, &known, &usable);
+		error = state_load(c->state, s->fabric, cmd_maintenance_now(c), &s->findings, &known, &usable);
 	if (error == 0 && usable && ask(s, c, &known, &found, &counters)) {
 		/* only what counters say: the rest is in the snapshot */
 		state.ports = known.ports;
@@ -94,9 +93,10 @@ void cmd_maintenance_counters_begin(struct cmd_session *s, struct cmd_maintenanc
 		state.port_room = known.port_room;
 		known.ports = NULL;
 		known.port_count = known.port_room = 0;
+		look.now = cmd_maintenance_now(c); /* only now: what was read meanwhile is not of the future */
 		error = state_findings(&state, &look, &found);
 		if (error == 0)
-			error = state_save(path, s->fabric, now, &state);
+			error = state_save(path, s->fabric, look.now, &state);
 		c->m.manifest.counters = error == 0;
 	}
 	if (error != 0)

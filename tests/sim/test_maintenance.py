@@ -349,6 +349,16 @@ def test_places_that_cannot_be_used(work, tmp_path):
     work("end", "a").ok(0)
 
 
+def test_counters_that_take_their_time(work):
+    """What is read while the clock goes on is not of the future for the end."""
+    work.up()
+    work.rules("node=gpu-001* attr=PortCounters : delay=1300")
+    work.f.ibqos("maintenance", "begin", "a", "-t", "4000", "--state-dir", work.state).ok(0)
+    work.rules()
+    r = work("end", "a", now=int(time.time()) + 60).ok(0)
+    assert "state-broken" not in policy.codes(r) and r.json["touched"]["links"] == 0
+
+
 def test_begins_of_one_name_at_once(work):
     work.up()
     env = work.f.env()
