@@ -8,26 +8,6 @@
 
 #include "cmd/cmd.h"
 
-static const struct cmd commands[] = {
-	{"discover", cmd_discover, "show the nodes and links of the fabric"},
-	{"lint", cmd_lint, "check a policy file"},
-	{"import", cmd_import, "make a policy of OpenSM's own files"},
-	{"plan", cmd_plan, "compile a policy for this fabric and show what would change"},
-	{"apply", cmd_apply, "install a policy, reload OpenSM, wait until every port reads back right"},
-	{"rollback", cmd_rollback, "undo an apply: the old files, and the old tables on every port"},
-	{"history", cmd_history, "list the changes that were applied, or show one"},
-	{"confirm", cmd_confirm, "keep a change that was applied with --confirm-within"},
-	{"verify", cmd_verify, "compare what every port holds with what it should"},
-	{"trace", cmd_trace, "follow packets from one port to another, hop by hop"},
-	{"audit", cmd_audit, "find links below what both ends can"},
-	{"ack", cmd_ack, "acknowledge a finding of the audit until a date"},
-	{"job", cmd_job, "the side of the jobs: environment of a class, checks of environments and logs"},
-	{"diff", cmd_diff_states, "what changed from one snapshot to another"},
-	{"maintenance", cmd_maintenance, "before and after work on the fabric: what it would cut, what it has changed"},
-	{"snapshot", cmd_snapshot, "keep the state of the fabric in a file, for other commands to look at"},
-};
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
 /* A handler can only reach a global; nothing else writes it, and the context carries it by pointer. */
 static volatile sig_atomic_t stop_requested;
 
@@ -50,26 +30,6 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static void usage(FILE *to)
-{
-	fprintf(to, "Usage: ibqos [-v] COMMAND [OPTION...] [ARGUMENT]\n"
-		    "Quality of service and link health of InfiniBand fabrics that carry training.\n\nCommands:\n");
-	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(to, "  %-11s %s\n", commands[i].name, commands[i].summary);
-	fprintf(to, "\nOptions before the command: -v more messages, -d debugging messages, -q errors only,\n"
-		    "-V version, -h this help. `ibqos COMMAND --help` tells a command's own.\n\n"
-		    "Exit status: 0 clean, 1 warning, 2 critical, 3 unknown (could not look, or bad usage).\n");
-}
-
-static const struct cmd *find_command(const char *name)
-{
-	for (size_t i = 0; i < COMMANDS; i++) {
-		if (strcmp(commands[i].name, name) == 0)
-			return &commands[i];
-	}
-	return NULL;
-}
-
 /* Options up to the command. Returns the index of the command in argv, or -1 with *exit_code set. */
 static int global_options(struct ibqos_ctx *ctx, int argc, char **argv, int *exit_code)
 {
@@ -88,7 +48,7 @@ static int global_options(struct ibqos_ctx *ctx, int argc, char **argv, int *exi
 			*exit_code = fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN;
 			return -1;
 		} else if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
-			usage(stdout);
+			cmd_usage(stdout);
 			*exit_code = fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN;
 			return -1;
 		} else {
@@ -97,7 +57,7 @@ static int global_options(struct ibqos_ctx *ctx, int argc, char **argv, int *exi
 		}
 	}
 	if (i == argc) {
-		usage(stderr);
+		cmd_usage(stderr);
 		return -1;
 	}
 	return i;
@@ -131,7 +91,7 @@ int main(int argc, char **argv)
 	at = global_options(&ctx, argc, argv, &exit_code);
 	if (at < 0)
 		return exit_code;
-	command = find_command(argv[at]);
+	command = cmd_find(cmd_table, argv[at]);
 	if (!command) {
 		ctx_error(&ctx, "unknown command '%s'; `ibqos --help` lists them", argv[at]);
 		return IBQOS_EXIT_UNKNOWN;

@@ -56,7 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_ack_argp = {
 	.options = options_table,
 	.parser = parse,
 	.args_doc = "CODE PLACE",
@@ -144,7 +144,7 @@ enum ibqos_exit cmd_ack(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&options.cmd, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_ack_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options.cmd))
 		return IBQOS_EXIT_UNKNOWN;
 	acknowledge(&s, &options);

@@ -115,7 +115,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_apply_argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "POLICY",
@@ -137,7 +137,7 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 
 	cmd_defaults(&options.common, ctx);
 	cmd_apply_defaults(&options.apply);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_apply_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if (cmd_compile(&s, options.common.argument[0], options.plan_flags, &p)) {

@@ -78,7 +78,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 static const struct argp common_argp = {.parser = parse_common, .children = cmd_scope_children};
 static const struct argp_child children[] = {{&cmd_counters_argp, 0, NULL, 1}, {&common_argp, 0, NULL, 1}, {0}};
 
-static const struct argp argp = {
+const struct argp cmd_audit_argp = {
 	.options = own_options,
 	.parser = parse,
 	.doc = "Finds links that run narrower or slower than they should, worst first.\v"
@@ -274,7 +274,7 @@ enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
 
 	cmd_defaults(&c.common, ctx);
 	cmd_counters_defaults(&c.counters, &c.common);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &c);
+	argp_parse(&cmd_audit_argp, argc, argv, ARGP_NO_HELP, NULL, &c);
 	if (!session_begin(&s, ctx, &c.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if ((!c.policy || read_policy(&s, c.policy, c.counters.counters, &policy)) && (!c.baseline || read_baseline(&s, c.baseline, &baseline)) &&

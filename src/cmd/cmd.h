@@ -12,16 +12,34 @@
 #include "ibqos/report.h"
 #include "ibqos/source.h"
 
-/* A row of the table in main.c. run() gets argv[0] = "ibqos NAME" and returns the exit code. */
+/*
+ * A row of the table of commands (commands.c), or of a group's own one (job.c, maintenance.c), whose last row has no name.
+ * Help and completion are made of these, too. run() gets argv[0] = "ibqos NAME" and returns the exit code.
+ */
 struct cmd {
 	const char *name;
 	enum ibqos_exit (*run)(struct ibqos_ctx *ctx, int argc, char **argv);
 	const char *summary;
+	const struct argp *argp;	/* its options; NULL for a group */
+	const struct cmd *commands; /* of a group; NULL for a command */
 };
 
+extern const struct cmd cmd_table[], cmd_job_table[], cmd_maintenance_table[];
+/* The row of a table with this name; NULL: none. */
+const struct cmd *cmd_find(const struct cmd *table, const char *name);
+
+/* An option before the command: rows of a table whose last has no name. */
+struct cmd_global {
+	const char *name;
+	char letter; /* 0: none */
+	const char *summary; /* NULL: hidden */
+};
+extern const struct cmd_global cmd_globals[];
+/* The help of the whole program. */
+void cmd_usage(FILE *to);
+
 /* Runs the row of a command's own table that argv[1] names; `about` says in a line what they are for (group.c). */
-enum ibqos_exit cmd_group(struct ibqos_ctx *ctx, const char *group, const char *about, const struct cmd *commands, size_t count,
-			  int argc, char **argv);
+enum ibqos_exit cmd_group(struct ibqos_ctx *ctx, const char *group, const char *about, const struct cmd *commands, int argc, char **argv);
 
 enum ibqos_exit cmd_discover(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_lint(struct ibqos_ctx *ctx, int argc, char **argv);
@@ -39,6 +57,9 @@ enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_diff_states(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_maintenance(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv);
+extern const struct argp cmd_discover_argp, cmd_lint_argp, cmd_import_argp, cmd_plan_argp, cmd_apply_argp,
+	cmd_rollback_argp, cmd_history_argp, cmd_confirm_argp, cmd_verify_argp, cmd_trace_argp, cmd_audit_argp,
+	cmd_ack_argp, cmd_diff_states_argp, cmd_snapshot_argp;
 
 /* --- options shared by commands (options.c) --- */
 

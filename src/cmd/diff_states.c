@@ -37,7 +37,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_diff_states_argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "BEFORE AFTER",
@@ -298,7 +298,7 @@ enum ibqos_exit cmd_diff_states(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&o.common, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &o);
+	argp_parse(&cmd_diff_states_argp, argc, argv, ARGP_NO_HELP, NULL, &o);
 	if (!session_begin(&s, ctx, &o.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if ((!o.expect || cmd_changes_read(&s, o.expect, &changes)) && cmd_side_open(&s, o.common.argument[0], &before) &&

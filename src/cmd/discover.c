@@ -16,7 +16,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return cmd_argument(key, arg, state, o, 0, "");
 }
 
-static const struct argp argp = {
+const struct argp cmd_discover_argp = {
 	.parser = parse,
 	.doc = "Shows the nodes and links of the fabric.\v"
 	       "Exit status: 0 all answered, 3 something did not, or no subnet manager serves the fabric.",
@@ -188,7 +188,7 @@ enum ibqos_exit cmd_discover(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&options, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_discover_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options))
 		return IBQOS_EXIT_UNKNOWN;
 	if (session_discover(&s)) {

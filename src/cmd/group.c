@@ -5,35 +5,34 @@
 
 #include "cmd.h"
 
-static void usage(FILE *to, const char *group, const char *about, const struct cmd *commands, size_t count)
+static void usage(FILE *to, const char *group, const char *about, const struct cmd *commands)
 {
 	fprintf(to, "Usage: ibqos %s COMMAND [OPTION...] [ARGUMENT...]\n%s\n\nCommands:\n", group, about);
-	for (size_t i = 0; i < count; i++)
-		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	for (; commands->name; commands++)
+		fprintf(to, "  %-10s %s\n", commands->name, commands->summary);
 	fprintf(to, "\n`ibqos %s COMMAND --help` tells a command's own options.\n", group);
 }
 
-enum ibqos_exit cmd_group(struct ibqos_ctx *ctx, const char *group, const char *about, const struct cmd *commands, size_t count,
-			  int argc, char **argv)
+enum ibqos_exit cmd_group(struct ibqos_ctx *ctx, const char *group, const char *about, const struct cmd *commands, int argc, char **argv)
 {
+	const struct cmd *command;
 	char name[64], full[32];
 
 	if (argc < 2) {
-		usage(stderr, group, about, commands, count);
+		usage(stderr, group, about, commands);
 		return IBQOS_EXIT_UNKNOWN;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		usage(stdout, group, about, commands, count);
+		usage(stdout, group, about, commands);
 		return fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN;
 	}
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(argv[1], commands[i].name) != 0)
-			continue;
-		snprintf(name, sizeof(name), "ibqos %s %s", group, commands[i].name);
-		snprintf(full, sizeof(full), "%s %s", group, commands[i].name);
+	command = cmd_find(commands, argv[1]);
+	if (command) {
+		snprintf(name, sizeof(name), "ibqos %s %s", group, command->name);
+		snprintf(full, sizeof(full), "%s %s", group, command->name);
 		ctx->command = full;
 		argv[1] = name;
-		return commands[i].run(ctx, argc - 1, argv + 1);
+		return command->run(ctx, argc - 1, argv + 1);
 	}
 	ctx_error(ctx, "unknown command '%s %s'; `ibqos %s --help` lists them", group, argv[1], group);
 	return IBQOS_EXIT_UNKNOWN;

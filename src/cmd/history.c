@@ -12,7 +12,7 @@ static const struct argp_option own_options[] = {
 	{0},
 };
 
-static const struct argp argp = {
+const struct argp cmd_history_argp = {
 	.options = own_options,
 	.parser = cmd_parse_change,
 	.args_doc = "[ID]",
@@ -92,7 +92,7 @@ enum ibqos_exit cmd_history(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error;
 
 	cmd_defaults(&options, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_history_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options))
 		return IBQOS_EXIT_UNKNOWN;
 	id = options.arguments ? options.argument[0] : NULL;

@@ -46,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_import_argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "--opensm-conf FILE [--qos-policy FILE] [--partitions FILE] --output POLICY",
@@ -134,7 +134,7 @@ enum ibqos_exit cmd_import(struct ibqos_ctx *ctx, int argc, char **argv)
 	const char *to;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_import_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	to = options.common.output;
 	options.common.output = NULL;
 	if (!session_begin(&s, ctx, &options.common))

@@ -6,20 +6,20 @@
 
 #include "job.h"
 
-static const struct cmd commands[] = {
-	{"env", cmd_job_env, "print the settings that put a job into a class"},
-	{"check", cmd_job_check, "check what a job is started with, as NCCL reads it, against its class"},
-	{"log", cmd_job_log, "read logs of NCCL: networks, adapters, settings in force, errors"},
-	{"host", cmd_job_host, "look at the adapters of this host before a job starts"},
-	{"bw-plan", cmd_job_bw_plan, "a script that measures bandwidth between pairs of hosts"},
-	{"bw-read", cmd_job_bw_read, "judge what ib_write_bw printed"},
+const struct cmd cmd_job_table[] = {
+	{"env", cmd_job_env, "print the settings that put a job into a class", &cmd_job_env_argp, NULL},
+	{"check", cmd_job_check, "check what a job is started with, as NCCL reads it, against its class", &cmd_job_check_argp, NULL},
+	{"log", cmd_job_log, "read logs of NCCL: networks, adapters, settings in force, errors", &cmd_job_log_argp, NULL},
+	{"host", cmd_job_host, "look at the adapters of this host before a job starts", &cmd_job_host_argp, NULL},
+	{"bw-plan", cmd_job_bw_plan, "a script that measures bandwidth between pairs of hosts", &cmd_job_bw_plan_argp, NULL},
+	{"bw-read", cmd_job_bw_read, "judge what ib_write_bw printed", &cmd_job_bw_read_argp, NULL},
+	{0},
 };
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv)
 {
 	return cmd_group(ctx, "job", "Does a training job really travel in its class? None of these asks the fabric, but check --hosts.",
-			 commands, COMMANDS, argc, argv);
+			 cmd_job_table, argc, argv);
 }
 
 struct policy *cmd_job_policy(struct ibqos_ctx *ctx, const char *path, enum ibqos_exit *code)

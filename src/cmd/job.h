@@ -13,6 +13,8 @@ enum ibqos_exit cmd_job_log(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_job_host(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_job_bw_plan(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_job_bw_read(struct ibqos_ctx *ctx, int argc, char **argv);
+extern const struct argp cmd_job_env_argp, cmd_job_check_argp, cmd_job_log_argp, cmd_job_host_argp, cmd_job_bw_plan_argp,
+	cmd_job_bw_read_argp;
 
 /* A policy read for a job: NULL, with messages on standard error and *code set, if there is none to use. */
 struct policy *cmd_job_policy(struct ibqos_ctx *ctx, const char *path, enum ibqos_exit *code);

@@ -122,7 +122,7 @@ static error_t parse_read(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp plan_argp = {
+const struct argp cmd_job_bw_plan_argp = {
 	.options = plan_options,
 	.parser = parse_plan,
 	.args_doc = "--hosts NODELIST --hca LIST",
@@ -132,7 +132,7 @@ static const struct argp plan_argp = {
 	.children = cmd_output_children,
 };
 
-static const struct argp read_argp = {
+const struct argp cmd_job_bw_read_argp = {
 	.options = read_options,
 	.parser = parse_read,
 	.args_doc = "FILE...",
@@ -182,7 +182,7 @@ enum ibqos_exit cmd_job_bw_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error;
 
 	cmd_defaults(&o.common, ctx);
-	argp_parse(&plan_argp, argc, argv, ARGP_NO_HELP, NULL, &o);
+	argp_parse(&cmd_job_bw_plan_argp, argc, argv, ARGP_NO_HELP, NULL, &o);
 	if (!class_of(ctx, &o, &policy, &class, &code))
 		goto out;
 	code = IBQOS_EXIT_UNKNOWN;
@@ -268,7 +268,7 @@ enum ibqos_exit cmd_job_bw_read(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&o.common, ctx);
-	argp_parse(&read_argp, argc, argv, ARGP_NO_HELP, NULL, &o);
+	argp_parse(&cmd_job_bw_read_argp, argc, argv, ARGP_NO_HELP, NULL, &o);
 	if (!class_of(ctx, &o, &policy, &class, &code))
 		goto out;
 	results = calloc(o.file_count, sizeof(*results));

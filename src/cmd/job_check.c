@@ -120,7 +120,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_job_check_argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "[SCRIPT...]",
@@ -396,7 +396,7 @@ enum ibqos_exit cmd_job_check(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_job_check_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (options.policy) {
 		policy = cmd_job_policy(ctx, options.policy, &code);
 		if (!policy)

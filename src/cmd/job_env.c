@@ -61,7 +61,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_job_env_argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "--policy FILE --class CLASS",
@@ -137,7 +137,7 @@ enum ibqos_exit cmd_job_env(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_job_env_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	policy = cmd_job_policy(ctx, options.policy, &code);
 	if (policy)
 		class = cmd_job_class(ctx, policy, options.class);

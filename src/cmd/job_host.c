@@ -55,7 +55,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_job_host_argp = {
 	.options = own_options,
 	.parser = parse,
 	.doc = "Looks at the adapters of this host by sysfs, without asking the fabric: state and rate of their ports, PCIe against "
@@ -113,7 +113,7 @@ enum ibqos_exit cmd_job_host(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_job_host_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	error = job_host_read(options.sysfs, &host);

@@ -60,7 +60,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_job_log_argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "FILE...",
@@ -272,7 +272,7 @@ enum ibqos_exit cmd_job_log(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_job_log_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		goto out;
 	if (options.policy) {

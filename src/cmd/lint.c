@@ -56,7 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_lint_argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "POLICY\n--opensm-conf FILE [--qos-policy FILE] [--partitions FILE]",
@@ -237,7 +237,7 @@ enum ibqos_exit cmd_lint(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_lint_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (options.describe)
 		return describe(ctx, &options);
 	if (!session_begin(&s, ctx, &options.common))

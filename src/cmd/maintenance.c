@@ -8,18 +8,18 @@
 #include "ibqos/snapshot.h"
 #include "maintenance.h"
 
-static const struct cmd commands[] = {
-	{"begin", cmd_maintenance_begin, "keep the state of the fabric before work on it"},
-	{"end", cmd_maintenance_end, "say what the work has changed: new, fixed, unchanged, too early to say"},
-	{"list", cmd_maintenance_list, "what was begun and ended"},
-	{"drain", cmd_maintenance_drain, "what would be cut if nodes were taken out"},
+const struct cmd cmd_maintenance_table[] = {
+	{"begin", cmd_maintenance_begin, "keep the state of the fabric before work on it", &cmd_maintenance_begin_argp, NULL},
+	{"end", cmd_maintenance_end, "say what the work has changed: new, fixed, unchanged, too early to say", &cmd_maintenance_end_argp, NULL},
+	{"list", cmd_maintenance_list, "what was begun and ended", &cmd_maintenance_list_argp, NULL},
+	{"drain", cmd_maintenance_drain, "what would be cut if nodes were taken out", &cmd_maintenance_drain_argp, NULL},
+	{0},
 };
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 #define WAIT_MAX_S (7 * 86400)
 
 enum ibqos_exit cmd_maintenance(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	return cmd_group(ctx, "maintenance", "Before and after work on the fabric. Nothing in it is changed.", commands, COMMANDS, argc, argv);
+	return cmd_group(ctx, "maintenance", "Before and after work on the fabric. Nothing in it is changed.", cmd_maintenance_table, argc, argv);
 }
 
 error_t cmd_maintenance_option(int key, char *arg, struct argp_state *state)
@@ -143,7 +143,7 @@ static const struct argp_option list_options[] = {
 	{0},
 };
 
-static const struct argp list_argp = {
+const struct argp cmd_maintenance_list_argp = {
 	.options = list_options,
 	.parser = parse_list,
 	.doc = "Lists what was begun with `ibqos maintenance begin`.\v"
@@ -174,7 +174,7 @@ enum ibqos_exit cmd_maintenance_list(struct ibqos_ctx *ctx, int argc, char **arg
 	size_t count;
 	int error;
 
-	cmd_maintenance_parse(ctx, &list_argp, argc, argv, &c);
+	cmd_maintenance_parse(ctx, &cmd_maintenance_list_argp, argc, argv, &c);
 	if (!session_begin(&s, ctx, &c.common))
 		return IBQOS_EXIT_UNKNOWN;
 	error = maintenance_list(ctx, &entries, &count);

@@ -24,6 +24,7 @@ enum ibqos_exit cmd_maintenance_begin(struct ibqos_ctx *ctx, int argc, char **ar
 enum ibqos_exit cmd_maintenance_end(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_maintenance_list(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_maintenance_drain(struct ibqos_ctx *ctx, int argc, char **argv);
+extern const struct argp cmd_maintenance_begin_argp, cmd_maintenance_end_argp, cmd_maintenance_list_argp, cmd_maintenance_drain_argp;
 
 /* Parses, and ends the program on bad usage. */
 void cmd_maintenance_parse(struct ibqos_ctx *ctx, const struct argp *argp, int argc, char **argv, struct cmd_maintenance *c);

@@ -27,7 +27,7 @@ static const struct argp_option own_options[] = {
 	{0},
 };
 
-static const struct argp argp = {
+const struct argp cmd_maintenance_begin_argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "NAME",
@@ -164,5 +164,5 @@ static void begin(struct cmd_session *s, struct cmd_maintenance *c)
 
 enum ibqos_exit cmd_maintenance_begin(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	return cmd_maintenance_run(ctx, &argp, argc, argv, begin);
+	return cmd_maintenance_run(ctx, &cmd_maintenance_begin_argp, argc, argv, begin);
 }

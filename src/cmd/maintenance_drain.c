@@ -19,7 +19,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return cmd_maintenance_option(key, arg, state);
 }
 
-static const struct argp argp = {
+const struct argp cmd_maintenance_drain_argp = {
 	.parser = parse,
 	.args_doc = "NODE...",
 	.doc = "Says what would be cut if these nodes were taken out: hosts, paths, bandwidth between leaves, redundancy. NODE is a "
@@ -182,7 +182,7 @@ enum ibqos_exit cmd_maintenance_drain(struct ibqos_ctx *ctx, int argc, char **ar
 	struct cmd_session s;
 	enum ibqos_exit code = IBQOS_EXIT_UNKNOWN;
 
-	cmd_maintenance_parse(ctx, &argp, argc, argv, &c);
+	cmd_maintenance_parse(ctx, &cmd_maintenance_drain_argp, argc, argv, &c);
 	if (session_begin(&s, ctx, &c.common)) {
 		if (session_discover(&s)) {
 			session_fabric_fields(&s);

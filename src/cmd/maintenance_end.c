@@ -27,7 +27,7 @@ static const struct argp_option own_options[] = {
 	{0},
 };
 
-static const struct argp argp = {
+const struct argp cmd_maintenance_end_argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "NAME",
@@ -166,5 +166,5 @@ out:
 
 enum ibqos_exit cmd_maintenance_end(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	return cmd_maintenance_run(ctx, &argp, argc, argv, end);
+	return cmd_maintenance_run(ctx, &cmd_maintenance_end_argp, argc, argv, end);
 }

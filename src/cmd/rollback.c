@@ -46,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_rollback_argp = {
 	.options = own_options,
 	.parser = parse,
 	.doc = "Undoes an apply: puts the files that OpenSM had before it back, reloads OpenSM and reads every port back "
@@ -84,7 +84,7 @@ enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv)
 
 	cmd_defaults(&options.common, ctx);
 	cmd_apply_defaults(&options.apply);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_rollback_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	cmd_apply_begin(&options.apply, &s);

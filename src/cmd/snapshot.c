@@ -86,7 +86,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_snapshot_argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "FILE\n--show FILE\n--accept NEW --baseline FILE",
@@ -283,7 +283,7 @@ enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_snapshot_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (options.accept.accept)
 		return cmd_accept(ctx, &options.common, &options.accept);
 	if (options.show)

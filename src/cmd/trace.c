@@ -57,7 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_trace_argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "SRC DST",
@@ -269,7 +269,7 @@ enum ibqos_exit cmd_trace(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error = 0;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_trace_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if (options.policy) {

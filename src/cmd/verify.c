@@ -110,7 +110,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp cmd_verify_argp = {
 	.options = own_options,
 	.parser = parse,
 	.args_doc = "POLICY\n--opensm-conf FILE",
@@ -305,7 +305,7 @@ enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	argp_parse(&cmd_verify_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	sm = (struct cmd_sm_options){.records = options.sm_records, .all_leaves = options.all_leaves, .sa_rate = options.sa_rate};
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;

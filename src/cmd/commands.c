@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The table of commands and the one of options before the command, of which help and completion are made. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+
+const struct cmd cmd_table[] = {
+	{"discover", cmd_discover, "show the nodes and links of the fabric", &cmd_discover_argp, NULL},
+	{"lint", cmd_lint, "check a policy file", &cmd_lint_argp, NULL},
+	{"import", cmd_import, "make a policy of OpenSM's own files", &cmd_import_argp, NULL},
+	{"plan", cmd_plan, "compile a policy for this fabric and show what would change", &cmd_plan_argp, NULL},
+	{"apply", cmd_apply, "install a policy, reload OpenSM, wait until every port reads back right", &cmd_apply_argp, NULL},
+	{"rollback", cmd_rollback, "undo an apply: the old files, and the old tables on every port", &cmd_rollback_argp, NULL},
+	{"history", cmd_history, "list the changes that were applied, or show one", &cmd_history_argp, NULL},
+	{"confirm", cmd_confirm, "keep a change that was applied with --confirm-within", &cmd_confirm_argp, NULL},
+	{"verify", cmd_verify, "compare what every port holds with what it should", &cmd_verify_argp, NULL},
+	{"trace", cmd_trace, "follow packets from one port to another, hop by hop", &cmd_trace_argp, NULL},
+	{"audit", cmd_audit, "find links below what both ends can", &cmd_audit_argp, NULL},
+	{"ack", cmd_ack, "acknowledge a finding of the audit until a date", &cmd_ack_argp, NULL},
+	{"job", cmd_job, "the side of the jobs: environment of a class, checks of environments and logs", NULL, cmd_job_table},
+	{"diff", cmd_diff_states, "what changed from one snapshot to another", &cmd_diff_states_argp, NULL},
+	{"maintenance", cmd_maintenance, "before and after work on the fabric: what it would cut, what it has changed", NULL, cmd_maintenance_table},
+	{"snapshot", cmd_snapshot, "keep the state of the fabric in a file, for other commands to look at", &cmd_snapshot_argp, NULL},
+	{0},
+};
+
+const struct cmd_global cmd_globals[] = {
+	{"verbose", 'v', "more messages"},
+	{"debug", 'd', "debugging messages"},
+	{"quiet", 'q', "errors only"},
+	{"version", 'V', "show the version"},
+	{"help", 'h', "show this help"},
+	{0},
+};
+
+const struct cmd *cmd_find(const struct cmd *table, const char *name)
+{
+	for (; table->name; table++)
+		if (strcmp(table->name, name) == 0)
+			return table;
+	return NULL;
+}
+
+void cmd_usage(FILE *to)
+{
+	fprintf(to, "Usage: ibqos [OPTION...] COMMAND [OPTION...] [ARGUMENT]\n"
+		    "Quality of service and link health of InfiniBand fabrics that carry training.\n\nCommands:\n");
+	for (const struct cmd *c = cmd_table; c->name; c++)
+		fprintf(to, "  %-12s%s\n", c->name, c->summary);
+	fprintf(to, "\nOptions before the command; `ibqos COMMAND --help` tells a command's own:\n");
+	for (const struct cmd_global *g = cmd_globals; g->name; g++)
+		if (g->summary)
+			fprintf(to, "  -%c, --%-9s %s\n", g->letter, g->name, g->summary);
+	fprintf(to, "\nExit status: 0 clean, 1 warning, 2 critical, 3 unknown (could not look, or bad usage).\n");
+}
