@@ -140,7 +140,7 @@ mutations:
 	$(Q)$(PYTHON) tests/mutations/mutations.py $(MUTATIONS)
 
 man: $(patsubst docs/man/%.rst,$(OUT)/man/%,$(wildcard docs/man/*.rst)) $(OUT)/man/ibqos-findings.7
-$(OUT)/man/%: docs/man/%.rst
+$(OUT)/man/%: docs/man/%.rst $(wildcard docs/man/shared/*.rst)
 	$(call say,MAN,$@)
 	@mkdir -p $(@D)
 	$(Q)rst2man --halt=warning $< $@

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * changes: a file that says which changes are expected (part of folder policy). Grammar: ibqos(8), CHANGE FILES.
+ * changes: a file that says which changes are expected (part of folder policy). Grammar: ibqos-diff(8), CHANGE FILES.
  */
 #ifndef IBQOS_CHANGES_H
 #define IBQOS_CHANGES_H
