@@ -152,10 +152,12 @@ $(OUT)/man/ibqos-findings.7: $(OUT)/ibqos
 	$(Q)$(OUT)/ibqos lint --findings >$@.rst
 	$(Q)rst2man --halt=warning $@.rst $@
 
-# The policy language's manual page and schema are made of the tables that read it; tests/cli holds them up to date.
+# The manual pages and schemas of policy and site file are made of the tables that read them; tests/cli holds them up to date.
 policy-docs: $(OUT)/ibqos
 	$(OUT)/ibqos lint --manual >docs/man/ibqos-policy.5.rst
 	$(OUT)/ibqos lint --schema >docs/policy.schema.json
+	$(OUT)/ibqos lint --site-manual >docs/man/ibqos-site.5.rst
+	$(OUT)/ibqos lint --site-schema >docs/site.schema.json
 
 install: all man
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DATADIR)/policies
@@ -164,7 +166,7 @@ install: all man
 	for m in $(OUT)/man/*.5; do [ ! -e "$$m" ] || install -m 644 "$$m" $(DESTDIR)$(MANDIR)/man5/; done
 	install -m 644 $(OUT)/man/ibqos-findings.7 $(DESTDIR)$(MANDIR)/man7/
 	install -m 644 policies/*.yaml $(DESTDIR)$(DATADIR)/policies/
-	install -m 644 docs/policy.schema.json $(DESTDIR)$(DATADIR)/
+	install -m 644 docs/policy.schema.json docs/site.schema.json $(DESTDIR)$(DATADIR)/
 
 clean:
 	rm -rf build

@@ -11,7 +11,7 @@ folder_of() { # which folder a public header belongs to
 	finding_codes) echo finding ;;
 	opensm_files) echo opensm ;;
 	routes | lanes | paths | audit | counters | state | diff | drain | pkeys) echo check ;;
-	changes) echo policy ;;
+	changes | site) echo policy ;;
 	preflight | maintenance) echo apply ;;
 	snapshot) echo source ;;
 	*) echo "$1" ;;

@@ -9,15 +9,17 @@
 #include "policy_plan.h"
 
 #include "ibqos/policy.h"
+#include "ibqos/site.h"
 
 struct lint_options {
 	struct cmd_options common; /* first: children get the same pointer */
 	struct cmd_files files;	   /* in place of a policy */
 	bool suggest_sl;
+	const char *site; /* in place of a policy */
 	int (*describe)(FILE *out); /* --schema, --manual, --findings: in place of a policy */
 };
 
-enum { KEY_SUGGEST_SL = 0x200, KEY_SCHEMA, KEY_MANUAL, KEY_FINDINGS };
+enum { KEY_SUGGEST_SL = 0x200, KEY_SCHEMA, KEY_MANUAL, KEY_FINDINGS, KEY_SITE, KEY_SITE_SCHEMA, KEY_SITE_MANUAL };
 
 static const struct argp_option own_options[] = {
 	CMD_FILES_KEYS,
@@ -25,6 +27,9 @@ static const struct argp_option own_options[] = {
 	{"schema", KEY_SCHEMA, NULL, 0, "print the policy language as a JSON Schema", 0},
 	{"manual", KEY_MANUAL, NULL, OPTION_HIDDEN, NULL, 0},
 	{"findings", KEY_FINDINGS, NULL, OPTION_HIDDEN, NULL, 0},
+	{"site", KEY_SITE, "FILE", 0, "check a site file (ibqos-site(5)), and the policy of each of its fabrics that is on this host", 0},
+	{"site-schema", KEY_SITE_SCHEMA, NULL, 0, "print the language of site files as a JSON Schema", 0},
+	{"site-manual", KEY_SITE_MANUAL, NULL, OPTION_HIDDEN, NULL, 0},
 	{0},
 };
 
@@ -50,8 +55,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FINDINGS:
 		o->describe = finding_manual;
 		return 0;
+	case KEY_SITE:
+		o->site = arg;
+		return 0;
+	case KEY_SITE_SCHEMA:
+		o->describe = site_schema;
+		return 0;
+	case KEY_SITE_MANUAL:
+		o->describe = site_manual;
+		return 0;
 	default:
-		return cmd_argument(key, arg, state, &o->common, o->describe || cmd_files_given(&o->files) ? 0 : 1,
+		return cmd_argument(key, arg, state, &o->common, o->describe || o->site || cmd_files_given(&o->files) ? 0 : 1,
 				    "the policy file");
 	}
 }
@@ -59,7 +73,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 const struct argp cmd_lint_argp = {
 	.options = own_options,
 	.parser = parse,
-	.args_doc = "POLICY\n--opensm-conf FILE [--qos-policy FILE] [--partitions FILE]",
+	.args_doc = "POLICY\n--opensm-conf FILE [--qos-policy FILE] [--partitions FILE]\n--site FILE",
 	.doc = "Checks a policy file and reports every fault with its line and column. What may stand in it is told by "
 	       "ibqos-policy(5). Or checks files of OpenSM: what OpenSM refuses, passes over, or reads otherwise than it "
 	       "looks, and what does harm to traffic.\v"
@@ -215,6 +229,78 @@ static void report_policy(struct cmd_session *s, const struct policy *policy, bo
 		report_suggestions(s, policy);
 }
 
+/* --- sites --- */
+
+static void report_site(struct report *r, const struct site *site)
+{
+	static const struct report_column columns[] = {
+		{.key = "fabric", .title = "fabric", .type = REPORT_STRING},
+		{.key = "ca", .title = "adapter", .type = REPORT_STRING},
+		{.key = "port", .title = "port", .type = REPORT_NUMBER},
+		{.key = "port_guid", .title = "port GUID", .type = REPORT_GUID},
+		{.key = "via", .title = "via", .type = REPORT_STRING},
+		{.key = "opensm_host", .title = "OpenSM on", .type = REPORT_STRING},
+		{.key = "policy", .title = "policy", .type = REPORT_STRING},
+		{.key = "baseline", .title = "baseline", .type = REPORT_STRING},
+	};
+
+	report_table(r, "fabrics", "fabrics", columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < site->count; i++) {
+		const struct site_fabric *f = &site->fabrics[i];
+
+		report_cell_string(r, f->name);
+		report_cell_if(r, f->ca);
+		if (f->port)
+			report_cell_number(r, f->port);
+		else
+			report_cell_none(r);
+		report_cell_guid(r, f->port_guid);
+		report_cell_if(r, f->via_count ? f->via[0] : NULL);
+		report_cell_if(r, f->opensm_host);
+		report_cell_if(r, f->policy);
+		report_cell_if(r, f->baseline);
+		report_row_end(r);
+	}
+	report_table_end(r);
+	report_bool(r, "all_active_ports", site->all_active_ports ? "and all active ports of this host" : NULL,
+		    site->all_active_ports);
+}
+
+/* A policy that many fabrics share is read once. */
+static void lint_policies_of(struct cmd_session *s, const struct site *site)
+{
+	for (size_t i = 0; i < site->count; i++) {
+		const char *path = site->fabrics[i].via_count ? NULL : site->fabrics[i].policy;
+		struct policy *policy = NULL;
+		bool seen = !path;
+		int error;
+
+		for (size_t n = 0; n < i && !seen; n++)
+			seen = !site->fabrics[n].via_count && site->fabrics[n].policy && strcmp(site->fabrics[n].policy, path) == 0;
+		if (seen)
+			continue;
+		error = policy_read(path, &s->findings, &policy);
+		if (error != 0)
+			session_fail(s, "cannot read policy %s of fabric %s: %s", path, site->fabrics[i].name, strerror(-error));
+		policy_free(policy);
+	}
+}
+
+static void lint_site(struct cmd_session *s, const char *path)
+{
+	struct site *site = NULL;
+	int error = site_read(path, &s->findings, &site);
+
+	report_string(s->report, "site", NULL, path);
+	if (error != 0)
+		session_fail(s, "cannot read site %s: %s", path, strerror(-error));
+	if (site) {
+		report_site(s->report, site);
+		lint_policies_of(s, site);
+	}
+	site_free(site);
+}
+
 /* --schema, --manual, --findings: no report, no policy. */
 static enum ibqos_exit describe(struct ibqos_ctx *ctx, const struct lint_options *options)
 {
@@ -245,6 +331,10 @@ enum ibqos_exit cmd_lint(struct ibqos_ctx *ctx, int argc, char **argv)
 	if (cmd_files_given(&options.files)) {
 		cmd_lint_files(&s, &options.files);
 		cmd_files_clear(&options.files);
+		return session_end(&s);
+	}
+	if (options.site) {
+		lint_site(&s, options.site);
 		return session_end(&s);
 	}
 	path = options.common.argument[0];

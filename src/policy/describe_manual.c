@@ -16,7 +16,7 @@ static void write_wrapped(FILE *out, unsigned indent, const char *text)
 	text_wrap(out, indent, WIDTH, text);
 }
 
-static void write_heading(FILE *out, const char *title, char line)
+void manual_heading(FILE *out, const char *title, char line)
 {
 	fprintf(out, "\n%s\n", title);
 	for (size_t i = 0; i < strlen(title); i++)
@@ -49,9 +49,9 @@ static void write_row(FILE *out, const struct key_row *row)
 }
 
 /* A table after the keys of the one that names it, each once. */
-static void write_table(FILE *out, const char *title, const struct key_table *table)
+void manual_table(FILE *out, const char *title, const struct key_table *table)
 {
-	write_heading(out, title, '-');
+	manual_heading(out, title, '-');
 	for (size_t i = 0; i < table->count; i++)
 		write_row(out, &table->rows[i]);
 	for (size_t i = 0; i < table->count; i++) {
@@ -64,7 +64,7 @@ static void write_table(FILE *out, const char *title, const struct key_table *ta
 		if (seen)
 			continue;
 		snprintf(heading, sizeof(heading), "Of %s%s", row->type == VALUE_MAPPING ? "" : "an item of ", row->name);
-		write_table(out, heading, row->keys);
+		manual_table(out, heading, row->keys);
 	}
 }
 
@@ -73,7 +73,7 @@ static void write_services(FILE *out)
 	size_t count;
 	const struct policy_service *services = policy_services(&count);
 
-	write_heading(out, "SERVICES", '=');
+	manual_heading(out, "SERVICES", '=');
 	for (size_t i = 0; i < count; i++) {
 		const struct policy_service *s = &services[i];
 
@@ -98,7 +98,7 @@ static void write_choosers(FILE *out)
 	size_t count;
 	const struct policy_self_chooser *choosers = policy_self_choosers(&count);
 
-	write_heading(out, "PROGRAMS THAT ASK NOBODY", '=');
+	manual_heading(out, "PROGRAMS THAT ASK NOBODY", '=');
 	write_wrapped(out, 0,
 		      "These put an SL in their queue pairs by themselves. No rule reaches them; they are told by a "
 		      "variable of the job's environment:");
@@ -199,9 +199,9 @@ static const char *const limits[] = {
 	"own, and at most every second packet.",
 	NULL};
 
-static void write_paragraphs(FILE *out, const char *title, const char *const *paragraphs)
+void manual_paragraphs(FILE *out, const char *title, const char *const *paragraphs)
 {
-	write_heading(out, title, '=');
+	manual_heading(out, title, '=');
 	for (unsigned i = 0; paragraphs[i]; i++) {
 		if (i)
 			fputc('\n', out);
@@ -212,12 +212,12 @@ static void write_paragraphs(FILE *out, const char *title, const char *const *pa
 int policy_manual(FILE *out)
 {
 	fputs(head, out);
-	write_table(out, "Of the policy", &policy_key_table);
-	write_paragraphs(out, "ORDER OF RULES", order);
+	manual_table(out, "Of the policy", &policy_key_table);
+	manual_paragraphs(out, "ORDER OF RULES", order);
 	write_services(out);
 	write_choosers(out);
-	write_paragraphs(out, "LIMITS", limits);
-	write_heading(out, "SEE ALSO", '=');
+	manual_paragraphs(out, "LIMITS", limits);
+	manual_heading(out, "SEE ALSO", '=');
 	fputs("ibqos(8), opensm(8)\n", out);
 	return ferror(out) ? -EIO : 0;
 }

@@ -183,14 +183,14 @@ static struct json_object *of_table(const struct key_table *table)
 	return o;
 }
 
-int policy_schema(FILE *out)
+int schema_write(FILE *out, const struct key_table *table, const char *title)
 {
-	struct json_object *o = of_table(&policy_key_table);
+	struct json_object *o = of_table(table);
 	const char *json;
 	int r = 0;
 
 	json_object_object_add(o, "$schema", text("https://json-schema.org/draft/2020-12/schema"));
-	json_object_object_add(o, "title", text("ibqos policy, version 1"));
+	json_object_object_add(o, "title", text(title));
 	json = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (!json)
 		r = -ENOMEM;
@@ -198,4 +198,9 @@ int policy_schema(FILE *out)
 		r = -errno;
 	json_object_put(o);
 	return r;
+}
+
+int policy_schema(FILE *out)
+{
+	return schema_write(out, &policy_key_table, "ibqos policy, version 1");
 }

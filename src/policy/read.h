@@ -174,4 +174,10 @@ bool rule_meets(const struct policy_rule *a, const struct policy_rule *b,
 		bool (*groups_meet)(void *arg, const struct policy_texts *a, const struct policy_texts *b), void *arg,
 		bool *shared);
 
+/* For manual pages and schemas of languages that are made of such tables (describe_manual.c, describe_schema.c). */
+void manual_heading(FILE *out, const char *title, char line);
+void manual_table(FILE *out, const char *title, const struct key_table *table);
+void manual_paragraphs(FILE *out, const char *title, const char *const *paragraphs); /* NULL at the end */
+int schema_write(FILE *out, const struct key_table *table, const char *title);	       /* 0 or -errno */
+
 #endif
