@@ -37,8 +37,9 @@ unset ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS IBQOS_BIN IBQOS_OVERLAY
 
 echo "hostile input:"
 step "fuzzers" make "$jobs" OUT="$out" W=-Werror fuzz-build
-# One seed: whether a commit passes is not a matter of luck. make fuzz and fuzz-long look further each time.
-FUZZ_SEED=${FUZZ_SEED:-1} counted scripts/fuzz.sh "$out/fuzz" "${FUZZ_SECONDS:-5}"
+# One seed, and as many runs on a fast machine as on a slow one: whether a commit passes is not a matter of luck. make
+# fuzz and fuzz-long look further each time.
+FUZZ_SEED=${FUZZ_SEED:-1} FUZZ_RUNS=${FUZZ_RUNS:-2000} counted scripts/fuzz.sh "$out/fuzz" "${FUZZ_SECONDS:-20}"
 
 echo "monitoring:"
 IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \

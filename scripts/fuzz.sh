@@ -7,6 +7,7 @@
 #
 # FUZZ_CORPUS=FOLDER  where inputs found are kept, and taken from the next time (else they are dropped)
 # FUZZ_SEED=N          what libFuzzer begins its guesses with; without it every run tries something else
+# FUZZ_RUNS=N          no more than these runs each: with a seed the same ones on any machine, SECONDS only ends a slow one
 # FUZZ_KEEP=1         afterwards adds to tests/fuzz/corpus what reaches code that nothing there reaches
 set -u
 cd "$(dirname "$(realpath "$0")")/.." || exit 1
@@ -33,6 +34,7 @@ fuzz_one() { # NAME: its log in $scratch/NAME.log, its exit code in $scratch/NAM
 	mkdir -p "$new"
 	[ ! -e "tests/fuzz/dict/$name" ] || options+=(-dict="tests/fuzz/dict/$name")
 	[ -z "${FUZZ_SEED:-}" ] || options+=(-seed="$FUZZ_SEED")
+	[ -z "${FUZZ_RUNS:-}" ] || options+=(-runs="$FUZZ_RUNS")
 	nice "$dir/fuzz_$name" "${limits[@]}" "${options[@]}" -max_total_time="$seconds" \
 		-artifact_prefix="$dir/found/$name-" "$new" "$seeds/$name" >"$scratch/$name.log" 2>&1 </dev/null
 	echo $? >"$scratch/$name.code"

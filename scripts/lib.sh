@@ -26,16 +26,18 @@ fence() {
 		IBQOS_TESTS_IN_NAMESPACE=1 exec "$@"' bash "${self:?}" "$@"
 }
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 failures=()
 
-# summary NAME SECONDS PASSED FAILED SKIPPED: counts a suite and says so in one line.
+# summary NAME SECONDS PASSED FAILED SKIPPED [WHICH]: counts a suite and says so in one line; WHICH: the tests of it that failed.
 summary() {
 	passed=$((passed + $3)) failed=$((failed + $4)) skipped=$((skipped + $5))
+	[ "$4" -eq 0 ] || failures+=("$1${6:+: $6}")
 	printf '%-28s %4d s  %5d passed, %d failed%s\n' "$1" "$2" "$3" "$4" "$([ "$5" -eq 0 ] || echo ", $5 skipped")"
 }
 
-# The last line of all, and the exit code.
+# The last lines of all: what failed, by name, since what lies far above is what gets lost; the count. And the exit code.
 total() {
+	[ ${#failures[@]} -eq 0 ] || printf 'failed: %s\n' "${failures[@]}"
 	echo "$passed passed, $failed failed$([ $skipped -eq 0 ] || echo ", $skipped skipped")"
 	[ $failed -eq 0 ]
 }
@@ -63,13 +65,14 @@ cmocka_count() {
 counted() {
 	local log counts code p f s
 	log=$(mktemp)
-	"$@" </dev/null 2>&1 | tee "$log" | grep -vE '^[0-9]+ passed, [0-9]+ failed'
+	"$@" </dev/null 2>&1 | tee "$log" | grep -vE '^[0-9]+ passed, [0-9]+ failed|^failed: '
 	code=${PIPESTATUS[0]}
 	counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+	mapfile -t -O ${#failures[@]} failures < <(sed -n 's/^failed: //p' "$log")
 	rm -f "$log"
 	if [ -z "$counts" ]; then
 		echo "$1 ended without counting"
-		failed=$((failed + 1))
+		failed=$((failed + 1)) failures+=("$1: ended without counting")
 		return
 	fi
 	read -r p _ f _ s _ <<<"$counts"
@@ -80,7 +83,7 @@ counted() {
 # unit_tests FOLDER: every cmocka program in it. A program that runs no test, or dies, counts as a failure.
 # UNIT_UNDER: what runs them (valgrind); UNIT_SKIP: programs left out, counted as skipped; UNIT_TIMEOUT: seconds each.
 unit_tests() {
-	local dir=$1 t log ok bad code begin=$SECONDS sum_ok=0 sum_bad=0 sum_skipped=0 programs=0
+	local dir=$1 t log ok bad code begin=$SECONDS sum_ok=0 sum_bad=0 sum_skipped=0 programs=0 which=
 	log=$(mktemp)
 	for t in "$dir"/test_*; do
 		[ -f "$t" ] && [ -x "$t" ] || continue
@@ -99,7 +102,10 @@ unit_tests() {
 			echo "$t: exit $code after $ok tests"
 			bad=$((bad + 1))
 		fi
-		[ "$bad" -eq 0 ] || cat "$log"
+		if [ "$bad" -ne 0 ]; then
+			cat "$log"
+			which+="${which:+, }${t##*/} $(sed -n 's/^\[  FAILED  \] \([a-z_0-9]*\)$/\1/p' "$log" | sort -u | xargs)"
+		fi
 		sum_ok=$((sum_ok + ok)) sum_bad=$((sum_bad + bad))
 	done
 	rm -f "$log"
@@ -107,7 +113,7 @@ unit_tests() {
 		echo "no unit test programs in $dir"
 		sum_bad=1
 	fi
-	summary "unit tests ($programs programs)" $((SECONDS - begin)) $sum_ok $sum_bad $sum_skipped
+	summary "unit tests ($programs programs)" $((SECONDS - begin)) $sum_ok $sum_bad $sum_skipped "$which"
 }
 
 # pytest_record XML CODE: "passed failed skipped" of JUnit's record, then the failed tests, a line each.
@@ -156,5 +162,5 @@ pytest_suite() {
 		fi
 	fi
 	rm -f "$xml"
-	summary "$name" $((SECONDS - begin)) "$p" "$f" "$s"
+	summary "$name" $((SECONDS - begin)) "$p" "$f" "$s" "$(printf '%s\n' "${again[@]}" | head -n 8 | xargs)"
 }
