@@ -65,6 +65,10 @@ $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# It holds the page's style and script (.incbin).
+PAGE_PARTS := $(sort $(wildcard src/report/*.css src/report/*.js))
+$(OUT)/src/report/html_page.o: $(PAGE_PARTS)
+
 $(OUT)/libibqos.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	@rm -f $@

@@ -23,6 +23,8 @@ $(FUZZ_OUT)/obj/%.o: %.c Makefile mk/fuzz.mk
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -MMD -MP -c -o $@ $<
 
+$(FUZZ_OUT)/obj/src/report/html_page.o: $(PAGE_PARTS)
+
 # An archive, so that a target may bring its own copy of one file and look inside it.
 $(FUZZ_OUT)/libibqos.a: $(LIB_SRC:%.c=$(FUZZ_OUT)/obj/%.o) $(FUZZ_HELP)
 	$(call say,AR,$@)

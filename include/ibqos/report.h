@@ -16,8 +16,9 @@
 #include "ibqos/finding.h"
 #include "ibqos/util.h"
 
-/* REPORT_PROMETHEUS: the numbers of it as metrics (src/report/prometheus_metrics.def); REPORT_NAGIOS: one line for Nagios or Icinga. */
-enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_PROMETHEUS, REPORT_NAGIOS };
+/* REPORT_PROMETHEUS: the numbers of it as metrics (src/report/prometheus_metrics.def); REPORT_NAGIOS: one line for Nagios or Icinga.
+ * REPORT_HTML: a page for a browser, whole in itself. */
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_PROMETHEUS, REPORT_NAGIOS, REPORT_HTML };
 /* -EINVAL for a name that is none; `names` for messages: "text, json, ...". */
 int report_format_of(const char *name, enum report_format *format);
 const char *report_format_names(void);
@@ -78,6 +79,21 @@ void report_table_end(struct report *r);
 
 /* A block of text shown as it is (a diff); a string in JSON. */
 void report_text(struct report *r, const char *key, const char *title, const char *text);
+
+/*
+ * A picture: HTML alone has it, the other formats ignore the call. draw() is called at once, or never, and writes what is to
+ * stand in a <figure> below the heading `title`: SVG or HTML, well-formed; `arg` is its own. It returns 0 or -errno, which the
+ * report's end gives back. A `key` is used once in a report, and no section, table or block has the same.
+ *
+ * The page's policy lets nothing in it run or load, and no style stand in elements: no <script>, no <style>, no style="",
+ * no handlers. SVG has its attributes (fill="", transform="") and, better, classes: src/report/html_page.css has
+ * the colours of both themes as variables (--critical, --warning, --unknown, --note, --clean, --text, --muted, --line, --back);
+ * another file of style or script is a row in src/report/html_page.c. A picture is told in words, too (role="img" with <title>
+ * and <desc>), says nothing by colour alone, and each name in it goes through report_html_text().
+ */
+void report_figure(struct report *r, const char *key, const char *title, int (*draw)(FILE *out, void *arg), void *arg);
+/* Writes a text so that it is text in HTML, in an element or a quoted attribute; what is not printable becomes U+FFFD. 0 or -errno. */
+int report_html_text(FILE *out, const char *text);
 
 /*
  * The findings, already sorted. Text groups alike ones (same code, what, wanted and got: "318

@@ -64,7 +64,7 @@ static const struct argp_option scope_options[] = {
 
 static const struct argp_option output_options[] = {
 	{NULL, 0, NULL, 0, "Output:", 2},
-	{"format", KEY_FORMAT, "FORMAT", 0, "text (default), json, prometheus (metrics), or nagios (one line for Nagios or Icinga)", 0},
+	{"format", KEY_FORMAT, "FORMAT", 0, "text (default), json, html (a page for a browser), prometheus (metrics), or nagios (one line for Nagios or Icinga)", 0},
 	{"output", KEY_OUTPUT, "FILE", 0, "write there, replacing the file whole, not to standard output", 0},
 	{"metrics", KEY_METRICS, "FILE", 0, "besides, write metrics there for node_exporter's textfile collector, replacing the file whole", 0},
 	{"label", KEY_LABEL, "NAME=VALUE", 0, "a label of all metrics, as job_id=1234; may be repeated", 0},

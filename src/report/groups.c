@@ -18,8 +18,7 @@ static bool same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Whether all members have the same detail, so that it can be said once. */
-static bool detail_shared(const struct report_group *group)
+bool group_detail_shared(const struct report_group *group)
 {
 	for (size_t i = 1; i < group->count; i++)
 		if (!same(group->members[0]->detail, group->members[i]->detail))
@@ -40,8 +39,7 @@ static void put_end(FILE *out, const char *name, uint64_t guid, int port, bool a
 		fprintf(out, " 0x%016" PRIx64, guid);
 }
 
-/* "leaf-1[3] to host-7[1]"; the caller frees it; NULL when out of memory, which is remembered. */
-static char *place_of(struct report *r, const struct finding *f, bool with_detail, bool all)
+char *group_place(struct report *r, const struct finding *f, bool with_detail, bool all)
 {
 	char *text = NULL;
 	size_t size;
@@ -64,19 +62,18 @@ static char *place_of(struct report *r, const struct finding *f, bool with_detai
 	return NULL;
 }
 
-static bool has_place(const struct finding *f)
+bool group_has_place(const struct finding *f)
 {
 	return f->guid != 0 || f->name;
 }
 
-/* What the members are: ports, nodes, or both. */
-static const char *noun_of(const struct report_group *group)
+const char *group_noun(const struct report_group *group)
 {
 	size_t ports = 0, nodes = 0;
 
 	for (size_t i = 0; i < group->count; i++) {
-		ports += has_place(group->members[i]) && group->members[i]->port >= 0;
-		nodes += has_place(group->members[i]) && group->members[i]->port < 0;
+		ports += group_has_place(group->members[i]) && group->members[i]->port >= 0;
+		nodes += group_has_place(group->members[i]) && group->members[i]->port < 0;
 	}
 	if (ports == group->count)
 		return "ports";
@@ -98,12 +95,12 @@ static size_t shown_width(const char *text)
 static void put_places(struct report *r, const struct report_group *group)
 {
 	size_t shown = group->all || group->count <= REPORT_NAMES ? group->count : REPORT_NAMES;
-	bool with_detail = !detail_shared(group);
+	bool with_detail = !group_detail_shared(group);
 	size_t column = strlen(INDENT) + 2;
 
 	report_put(r, INDENT "at");
 	for (size_t i = 0; i < shown; i++) {
-		char *place = place_of(r, group->members[i], with_detail, group->all);
+		char *place = group_place(r, group->members[i], with_detail, group->all);
 		size_t width = shown_width(place ? place : "?") + 2;
 
 		if (i > 0 && column + width > LINE_WIDTH) {
@@ -140,7 +137,7 @@ static void put_wanted(struct report *r, const struct report_group *group, const
 	put_clause(r, &before, "", with_what ? f->what : NULL, ": ");
 	put_clause(r, &before, wanted, f->wanted, "; ");
 	put_clause(r, &before, "got ", f->got, "; ");
-	put_clause(r, &before, "", detail_shared(group) ? f->detail : NULL, "; ");
+	put_clause(r, &before, "", group_detail_shared(group) ? f->detail : NULL, "; ");
 	if (strcmp(before, INDENT) != 0)
 		report_put(r, "\n");
 }
@@ -175,9 +172,9 @@ static void put_in_fabric(struct report *r, const struct report_group *group)
 
 	report_put(r, "%s: ", finding_severity_name(f->severity));
 	if (group->count > 1) {
-		report_put(r, "%zu %s: ", group->count, noun_of(group));
-	} else if (has_place(f)) {
-		char *place = place_of(r, f, false, group->all);
+		report_put(r, "%zu %s: ", group->count, group_noun(group));
+	} else if (group_has_place(f)) {
+		char *place = group_place(r, f, false, group->all);
 
 		text_put_clean(r, place ? place : "?");
 		report_put(r, ": ");
@@ -187,7 +184,7 @@ static void put_in_fabric(struct report *r, const struct report_group *group)
 	put_wanted(r, group, "wanted ", true);
 	if (cause)
 		report_put(r, INDENT "%s: %s\n", cause->name, cause->title);
-	if (group->count > 1 && strcmp(noun_of(group), "times") != 0)
+	if (group->count > 1 && strcmp(group_noun(group), "times") != 0)
 		put_places(r, group);
 }
 

@@ -19,6 +19,7 @@ static const struct {
 	[REPORT_JSON] = {"json", &report_json_writer},
 	[REPORT_PROMETHEUS] = {"prometheus", &report_prometheus_writer},
 	[REPORT_NAGIOS] = {"nagios", &report_nagios_writer},
+	[REPORT_HTML] = {"html", &report_html_writer},
 };
 
 int report_format_of(const char *name, enum report_format *format)
@@ -34,7 +35,7 @@ int report_format_of(const char *name, enum report_format *format)
 
 const char *report_format_names(void)
 {
-	return "text, json, prometheus, nagios";
+	return "text, json, prometheus, nagios, html";
 }
 
 void report_fail(struct report *r, int error)
@@ -342,6 +343,14 @@ void report_text(struct report *r, const char *key, const char *title, const cha
 	for (struct report *to = r; to; to = to->also)
 		to->writer->block(to, unique, title, &value);
 	free(value.string);
+}
+
+void report_figure(struct report *r, const char *key, const char *title, int (*draw)(FILE *out, void *arg), void *arg)
+{
+	report_section_end(r);
+	for (struct report *to = r; to; to = to->also)
+		if (to->writer->figure)
+			to->writer->figure(to, key, title, draw, arg);
 }
 
 static void report_free(struct report *r)

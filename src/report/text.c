@@ -125,8 +125,7 @@ static void text_block(struct report *r, const char *key, const char *title, con
 		report_put(r, "%s:\n%s%s", title, text, text[length - 1] == '\n' ? "" : "\n");
 }
 
-/* "verdict: critical (318 critical, 2 notes)" */
-static void text_verdict(struct report *r, enum ibqos_exit exit_code, const char *name)
+void text_counts(struct report *r)
 {
 	static const char *const words[][2] = {
 		[FINDING_NOTE] = {"note", "notes"},
@@ -136,16 +135,23 @@ static void text_verdict(struct report *r, enum ibqos_exit exit_code, const char
 	};
 	const char *before = " (";
 
-	(void)exit_code;
-	text_separate(r, TEXT_BLOCK);
-	report_put(r, "verdict: %s", name);
 	for (int i = REPORT_SEVERITIES - 1; i >= 0; i--) {
 		if (r->counts[i] == 0)
 			continue;
 		report_put(r, "%s%zu %s", before, r->counts[i], words[i][r->counts[i] != 1]);
 		before = ", ";
 	}
-	report_put(r, "%s\n", *before == ',' ? ")" : "");
+	report_put(r, "%s", *before == ',' ? ")" : "");
+}
+
+/* "verdict: critical (318 critical, 2 notes)" */
+static void text_verdict(struct report *r, enum ibqos_exit exit_code, const char *name)
+{
+	(void)exit_code;
+	text_separate(r, TEXT_BLOCK);
+	report_put(r, "verdict: %s", name);
+	text_counts(r);
+	report_put(r, "\n");
 }
 
 static void text_close(struct report *r)

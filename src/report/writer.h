@@ -49,12 +49,15 @@ struct report_writer {
 	void (*row)(struct report *r);                                       /* r->cells, all set */
 	void (*table_end)(struct report *r);
 	void (*block)(struct report *r, const char *key, const char *title, const struct report_value *value);
+	/* `title` is never NULL; draw() writes to r->out */
+	void (*figure)(struct report *r, const char *key, const char *title, int (*draw)(FILE *out, void *arg), void *arg);
 	void (*group)(struct report *r, const struct report_group *group);
 	void (*verdict)(struct report *r, enum ibqos_exit exit_code, const char *name);
 	void (*close)(struct report *r); /* frees r->own */
 };
 
-extern const struct report_writer report_text_writer, report_json_writer, report_prometheus_writer, report_nagios_writer;
+extern const struct report_writer report_text_writer, report_json_writer, report_prometheus_writer, report_nagios_writer,
+	report_html_writer;
 
 #define REPORT_SEVERITIES (FINDING_CRITICAL + 1)
 
@@ -102,6 +105,9 @@ const char *text_of(const struct report_value *value, int decimals, char buffer[
 /* Writes a string whose origin is not known to be clean, U+FFFD for what must not reach a terminal. */
 void text_put_clean(struct report *r, const char *text);
 
+/* " (318 critical, 2 notes)"; nothing where there are no findings. */
+void text_counts(struct report *r);
+
 /* table.c */
 void text_table(struct report *r, const char *key, const char *title);
 void text_row(struct report *r);
@@ -109,6 +115,14 @@ void text_table_end(struct report *r);
 void text_table_free(struct text_table *table);
 
 /* groups.c */
+/* "leaf-1[3] to host-7[1]"; the caller frees it; NULL when out of memory, which is remembered. */
+char *group_place(struct report *r, const struct finding *f, bool with_detail, bool all);
+/* Whether it is at a node or port. */
+bool group_has_place(const struct finding *f);
+/* What the members are: "ports", "nodes", both are "places"; "times" where they have none. */
+const char *group_noun(const struct report_group *group);
+/* Whether all members have the same detail, so that it can be said once. */
+bool group_detail_shared(const struct report_group *group);
 void text_group(struct report *r, const struct report_group *group);
 
 #endif

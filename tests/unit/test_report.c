@@ -537,7 +537,7 @@ static void test_format_names(void **state)
 	assert_int_equal(format, REPORT_PROMETHEUS);
 	assert_int_equal(report_format_of("nagios", &format), 0);
 	assert_int_equal(format, REPORT_NAGIOS);
-	assert_string_equal(report_format_names(), "text, json, prometheus, nagios");
+	assert_string_equal(report_format_names(), "text, json, prometheus, nagios, html");
 }
 
 int main(void)
