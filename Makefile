@@ -48,6 +48,7 @@ CMD_OBJ := $(CMD_SRC:%.c=$(OUT)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
 UNIT_HELP := $(patsubst %.c,$(OUT)/%.o,$(sort $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))))
 OVERLAY := $(OUT)/tests/overlay.so
+PAGE := $(OUT)/tests/page
 FLOOR := $(OUT)/tests/floor $(OUT)/tests/floor_walk
 # A second ibqos for the tests, which can be made to fail at each step (include/ibqos/faultpoint.h).
 FAULT := $(OUT)/tests/ibqos-fault
@@ -59,7 +60,7 @@ FAULT_OBJ := $(patsubst %.c,$(OUT)/fault/%.o,$(sort $(shell grep -l 'ibqos/fault
 all: $(OUT)/ibqos
 lib: $(OUT)/libibqos.a
 unit: $(UNIT_BIN)
-tools: $(OVERLAY) $(FLOOR) $(FAULT)
+tools: $(OVERLAY) $(FLOOR) $(FAULT) $(PAGE)
 
 $(OUT)/%.o: %.c Makefile
 	$(call say,CC,$<)
@@ -93,6 +94,11 @@ $(FLOOR): $(OUT)/tests/%: tests/bench/%.c Makefile
 	$(call say,TOOL,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(LDLIBS)
+
+$(PAGE): tests/tools/page.c $(OUT)/libibqos.a
+	$(call say,TOOL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(OUT)/libibqos.a $(LDLIBS)
 
 $(OUT)/fault/%.o: %.c Makefile
 	$(call say,CC,$@)
