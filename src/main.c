@@ -30,6 +30,22 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* For a shell's folder of completions. */
+static enum ibqos_exit print_completion(struct ibqos_ctx *ctx, const char *shell)
+{
+	int error = cmd_completion(shell, stdout);
+
+	if (error == 0 && fflush(stdout) != 0)
+		error = -errno;
+	if (error == 0)
+		return IBQOS_EXIT_CLEAN;
+	if (error == -EINVAL)
+		ctx_error(ctx, "--completion takes bash or zsh, not '%s'", shell);
+	else
+		ctx_error(ctx, "cannot write standard output: %s", strerror(-error));
+	return IBQOS_EXIT_UNKNOWN;
+}
+
 /* Options up to the command. Returns the index of the command in argv, or -1 with *exit_code set. */
 static int global_options(struct ibqos_ctx *ctx, int argc, char **argv, int *exit_code)
 {
@@ -50,6 +66,9 @@ static int global_options(struct ibqos_ctx *ctx, int argc, char **argv, int *exi
 		} else if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
 			cmd_usage(stdout);
 			*exit_code = fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN;
+			return -1;
+		} else if (strncmp(argv[i], "--completion=", 13) == 0) {
+			*exit_code = print_completion(ctx, argv[i] + 13);
 			return -1;
 		} else {
 			ctx_error(ctx, "unknown option '%s' before the command; a command's options follow it", argv[i]);

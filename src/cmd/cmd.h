@@ -41,6 +41,9 @@ void cmd_usage(FILE *to);
 /* Runs the row of a command's own table that argv[1] names; `about` says in a line what they are for (group.c). */
 enum ibqos_exit cmd_group(struct ibqos_ctx *ctx, const char *group, const char *about, const struct cmd *commands, int argc, char **argv);
 
+/* Writes the completion for "bash" or "zsh" (completion.c). 0, -EINVAL for another shell, -errno. */
+int cmd_completion(const char *shell, FILE *out);
+
 enum ibqos_exit cmd_discover(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_lint(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_import(struct ibqos_ctx *ctx, int argc, char **argv);
