@@ -36,7 +36,7 @@ FLAGS_release := -O2 -D_FORTIFY_SOURCE=2
 FLAGS_debug := -O0 -g3
 FLAGS_san := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
-PKGS := libibnetdisc libibmad libibumad yaml-0.1 json-c smartcols zlib libmd libzstd
+PKGS := libibnetdisc libibmad libibumad yaml-0.1 json-c smartcols zlib libmd libzstd libcap
 CPPFLAGS += -Iinclude -D_GNU_SOURCE -DIBQOS_VERSION='"$(VERSION)"'
 CFLAGS += -std=c17 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla -g $(W) $(FLAGS_$(MODE))
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null) -lm

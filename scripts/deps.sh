@@ -10,7 +10,7 @@
 set -u
 
 build=(gcc make pkg-config libibnetdisc-dev libibmad-dev libibumad-dev libyaml-dev libjson-c-dev
-	libsmartcols-dev libmd-dev libzstd-dev uthash-dev zlib1g-dev)
+	libsmartcols-dev libmd-dev libzstd-dev libcap-dev uthash-dev zlib1g-dev)
 tests=(clang libclang-rt-dev libopensm-dev libcmocka-dev python3-pytest python3-pytest-xdist
 	python3-pytest-timeout python3-yaml python3-docutils ibsim-utils opensm infiniband-diags
 	bash-completion zsh)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "ibqos/rights.h"
 
 /* A handler can only reach a global; nothing else writes it, and the context carries it by pointer. */
 static volatile sig_atomic_t stop_requested;
@@ -98,13 +99,21 @@ static void hold_standard_descriptors(void)
 
 int main(int argc, char **argv)
 {
+	struct trust trust;
 	struct ibqos_ctx ctx = {
-		.program = "ibqos", .fabric = "", .state_dir = IBQOS_STATE_DIR, .err = stderr, .stop = &stop_requested};
+		.program = "ibqos", .fabric = "", .state_dir = IBQOS_STATE_DIR, .trust = &trust, .err = stderr, .stop = &stop_requested};
 	const struct cmd *command;
+	const char *borrowed = rights_borrowed();
 	char name[64];
 	int at, exit_code;
 
 	hold_standard_descriptors();
+	if (borrowed) {
+		ctx_error(&ctx, "does nothing with rights that its caller has not: %s. Take them away, and give users the device by a group", borrowed);
+		return IBQOS_EXIT_UNKNOWN;
+	}
+	rights_begin();
+	trust_begin(&trust);
 	setlocale(LC_CTYPE, "C.UTF-8"); /* widths of names in tables; everything else stays in the C locale */
 	argp_err_exit_status = IBQOS_EXIT_UNKNOWN;
 	at = global_options(&ctx, argc, argv, &exit_code);
@@ -116,6 +125,9 @@ int main(int argc, char **argv)
 		return IBQOS_EXIT_UNKNOWN;
 	}
 	catch_signals();
+	if (command->rights != RIGHTS_READ) /* else what its options have it write counts: session_begin() */
+		rights_keep(&ctx, command->rights);
+	ctx.reads_only = command->rights == RIGHTS_READ;
 	ctx.command = command->name;
 	snprintf(name, sizeof(name), "ibqos %s", command->name);
 	argv[at] = name;

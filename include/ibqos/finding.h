@@ -114,6 +114,12 @@ void finding_move(struct finding *from, struct finding_list *to);
 struct finding *finding_at(struct finding *f, const char *file, unsigned line, unsigned column);
 
 /*
+ * Whether nobody but whom `trust` names (ibqos/trust.h) can have written a file or folder that the run goes by; else, and where that cannot be
+ * seen, a finding at it (once). A path of NULL, and a file that is not there, are fine.
+ */
+bool finding_trust(const struct trust *trust, struct finding_list *list, const char *path);
+
+/*
  * printf into one of the string members: finding_set(&f->got, "VL %u", vl). Frees the old value,
  * makes the new one printable UTF-8; NULL when out of memory.
  */

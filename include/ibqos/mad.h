@@ -224,6 +224,8 @@ struct mad_port_info {
  * which port that was. Other: -errno.
  */
 int mad_port_check(const char *device, int port, struct mad_port_info *info);
+/* The file that has to be opened to send and receive through a port, "/dev/infiniband/umad0". 0; -ENOENT: it has none; -errno. */
+int mad_port_file(const char *device, int port, char *path, size_t size);
 
 /*
  * Opens a port through libibumad and registers agents for classes 0x01, 0x81, 0x03 and 0x04. Chooses the port

@@ -141,6 +141,8 @@ int opensm_means(const struct opensm_instance *instance, const char *given, cons
  */
 int opensm_sees(const struct opensm_instance *instance, const char *path);
 /* SIGHUP through the pidfd: heavy sweep and config re-read. -ESRCH once it is gone. */
+/* Whether it may be told: 0; -EPERM; -ESRCH: it is gone; -errno. */
+int opensm_may_reload(const struct opensm_instance *instance);
 int opensm_reload(const struct opensm_instance *instance);
 bool opensm_alive(const struct opensm_instance *instance);
 /*

@@ -25,12 +25,16 @@ enum ibqos_exit {
 	IBQOS_EXIT_UNKNOWN = 3, /* could not look, coverage below the floor, bad usage */
 };
 
+struct trust; /* ibqos/trust.h */
+
 /* What every layer needs to know of the run. Made by main, read-only below it. */
 struct ibqos_ctx {
 	const char *program;		   /* "ibqos", starts each message */
 	const char *command;		   /* "verify"; NULL before it is known */
 	const char *fabric;		   /* label of the fabric in all output; "" if none was given */
 	const char *state_dir;		   /* journal and history; IBQOS_STATE_DIR unless told otherwise */
+	bool reads_only;		   /* the command writes no file, but where an option names one */
+	struct trust *trust;		   /* who may have written what the run goes by; NULL: root and the user */
 	FILE *err;			   /* messages; never findings */
 	int verbosity;			   /* -1 errors alone, 0 and warnings, 1 and info (-v), 2 and debug (-d) */
 	volatile sig_atomic_t *stop;	   /* becomes nonzero when the user asked to stop; may be NULL. Only a roll

@@ -405,7 +405,7 @@ int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric 
 		.ctx = ctx, .source = source, .fabric = fabric, .options = options, .findings = findings, .result = result,
 		.conf = {plan->conf_path, conf, conf, {plan->conf_new, plan->conf_new_size}},
 		.rules = {plan->rules_path, rules, rules, {plan->rules_new, plan->rules_new_size}},
-		.log_path = policy->opensm_log, .sm_wanted = &sm_wanted, .sm = {.pidfd = -1}, .lock = -1,
+		.log_path = policy->opensm_log, .policy_path = policy->path, .sm_wanted = &sm_wanted, .sm = {.pidfd = -1}, .lock = -1,
 	};
 	struct history unfinished = {0};
 	unsigned skipped;

@@ -176,7 +176,9 @@ bool preflight(struct transaction *t)
 		go = false;
 	}
 	go &= preflight_opensm(t);
+	go &= preflight_signal(t);
 	go &= look_around(t);
+	go &= preflight_trust(t);
 	go &= config_exists(t);
 	go &= writable(t, PREFLIGHT_CONF, t->conf.path, t->conf.new.size);
 	go &= writable(t, PREFLIGHT_RULES, t->rules.path, t->rules.new.size);

@@ -42,6 +42,7 @@ struct transaction {
 	bool unfinished; /* an earlier apply was cut short: whether OpenSM read its files is not known */
 	const struct sm_options *sm_wanted; /* what the SM must say once all is applied; NULL: not asked */
 	const char *log_path; /* NULL: what the instance says */
+	const char *policy_path, *undone; /* what it goes by: a policy, or the history folder of the change that is undone */
 	struct opensm_instance sm;
 	int lock; /* descriptor of the locked folder, -1 */
 	unsigned lock_wait_s; /* for another one to end */
@@ -72,6 +73,13 @@ bool preflight(struct transaction *t);
 
 /* Finds the OpenSM whose files they are, and looks at its command line. As preflight(). */
 bool preflight_opensm(struct transaction *t);
+
+/* --- preflight_trust.c --- */
+
+/* Whether only an admin, or the user of OpenSM, can have written what this goes by. After survey(). As preflight(). */
+bool preflight_trust(struct transaction *t);
+/* Whether OpenSM can be told to reload. As preflight(). */
+bool preflight_signal(struct transaction *t);
 
 /* --- history.c: writing --- */
 

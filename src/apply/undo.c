@@ -46,6 +46,7 @@ static int undo(struct transaction *t, struct history *h)
 	t->rules = (struct change_file){.path = h->rules_path, .old = h->rules_old, .new = h->rules_new};
 	t->steps = h->steps;
 	t->log_path = h->log_path;
+	t->undone = h->folder;
 	/* An apply that was killed may have written any of its files; others are refused by preflight. */
 	conf = history_find_conf(h, &t->conf.now, &made);
 	rules = history_find_rules(h, &t->rules.now);

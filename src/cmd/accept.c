@@ -310,6 +310,7 @@ enum ibqos_exit cmd_accept(struct ibqos_ctx *ctx, const struct cmd_options *opti
 	if (!session_begin(&s, ctx, options))
 		return IBQOS_EXIT_UNKNOWN;
 	a.s = &s;
+	session_trust(&s, accept->baseline);
 	error = file_lock(ctx, accept->baseline, 0, &lock);
 	if (error == 0)
 		error = file_read(accept->accept, &a.new, &a.new_size);

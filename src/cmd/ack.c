@@ -97,6 +97,7 @@ static void acknowledge(struct cmd_session *s, const struct ack_options *o)
 		session_fail(s, "cannot read '%s': %s; `ibqos audit --state` makes it", o->state, strerror(errno));
 		return;
 	}
+	session_trust(s, o->state);
 	error = file_lock(s->ctx, o->state, STATE_LOCK_MS, &lock); /* an audit reads it, thinks and writes it */
 	if (error != 0) {
 		session_fail(s, "cannot lock '%s.lock': %s", o->state,

@@ -92,6 +92,7 @@ static bool read_policy(struct cmd_session *s, const char *path, bool counters, 
 	int error;
 
 	report_string(s->report, "policy", NULL, path);
+	session_trust(s, path);
 	error = policy_read(path, &s->findings, policy);
 	if (error != 0) {
 		session_fail(s, "cannot read policy %s: %s", path, strerror(-error));
@@ -113,6 +114,7 @@ static bool read_baseline(struct cmd_session *s, const char *path, struct fabric
 	int error;
 
 	report_string(s->report, "baseline", "baseline", path);
+	session_trust(s, path);
 	error = source_open_file(s->ctx, path, s->options->source.node_name_map, &source);
 	if (error == 0)
 		error = source_discover(source, &faults, baseline);
@@ -198,6 +200,7 @@ static void note_drained(struct cmd_session *s, const char *path)
 	size_t size;
 	int error = file_read(path, &text, &size);
 
+	session_trust(s, path);
 	if (error != 0) {
 		session_fail(s, "cannot read '%s': %s", path, strerror(-error));
 		return;
@@ -275,6 +278,7 @@ enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
 	cmd_defaults(&c.common, ctx);
 	cmd_counters_defaults(&c.counters, &c.common);
 	argp_parse(&cmd_audit_argp, argc, argv, ARGP_NO_HELP, NULL, &c);
+	c.common.writes = c.counters.state != NULL;
 	if (!session_begin(&s, ctx, &c.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if ((!c.policy || read_policy(&s, c.policy, c.counters.counters, &policy)) && (!c.baseline || read_baseline(&s, c.baseline, &baseline)) &&

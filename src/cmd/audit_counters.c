@@ -107,6 +107,7 @@ static void read_thresholds(struct cmd_session *s, const struct cmd_counters_opt
 	*thresholds = options->suppress;
 	if (!options->thresholds)
 		return;
+	session_trust(s, options->thresholds);
 	error = file_read(options->thresholds, &text, &size);
 	if (error != 0) {
 		session_fail(s, "cannot read '%s': %s", options->thresholds, strerror(-error));
@@ -284,7 +285,10 @@ static uint64_t now_of(const struct cmd_counters_options *options)
 /* The state as it is now that nobody else writes it. */
 static void read_state(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *c)
 {
-	int error = file_lock(s->ctx, options->state, STATE_LOCK_MS, &c->lock);
+	int error;
+
+	session_trust(s, options->state);
+	error = file_lock(s->ctx, options->state, STATE_LOCK_MS, &c->lock);
 
 	if (error == -EWOULDBLOCK)
 		session_fail(s, "cannot write '%s': another run holds '%s.lock' for more than %u s", options->state, options->state,

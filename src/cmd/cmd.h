@@ -10,6 +10,8 @@
 
 #include "ibqos/check.h"
 #include "ibqos/report.h"
+#include "ibqos/rights.h"
+#include "ibqos/trust.h"
 #include "ibqos/source.h"
 
 /*
@@ -22,6 +24,7 @@ struct cmd {
 	const char *summary;
 	const struct argp *argp;	/* its options; NULL for a group */
 	const struct cmd *commands; /* of a group; NULL for a command */
+	enum rights rights; /* what it needs; of a command that has commands, those of the one that needs most */
 };
 
 extern const struct cmd cmd_table[], cmd_job_table[], cmd_maintenance_table[];
@@ -83,6 +86,7 @@ struct cmd_options {
 	const char *metrics; /* file for node_exporter; NULL: none */
 	const char *labels[CMD_LABELS_MAX]; /* "name=value" */
 	unsigned label_count;
+	bool writes;	    /* the command writes a file of its own, besides --output and --metrics */
 	bool all;	    /* name each place of a group of findings */
 	struct scope_name scope[CMD_SCOPE_MAX]; /* the part of the fabric that it is about */
 	unsigned scope_count;			/* 0: all of it */
@@ -154,6 +158,9 @@ bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cm
 /* "2026-11-30T10:42:21Z" */
 #define SESSION_TIME 40
 void session_time(uint64_t seconds, char text[SESSION_TIME]);
+/* Whether nobody else can have written a file that the command goes by, else a finding; NULL is fine: finding_trust(). */
+bool session_trust(struct cmd_session *s, const char *path);
+bool session_trust_state(struct cmd_session *s, const char *folder); /* one below the state directory */
 /* Opens the source, unless there is one already, and discovers; gaps and a missing SM become findings. False, with a message, if it cannot. */
 bool session_discover(struct cmd_session *s);
 /*

@@ -36,6 +36,7 @@ enum ibqos_exit cmd_confirm(struct ibqos_ctx *ctx, int argc, char **argv)
 	argp_parse(&cmd_confirm_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options))
 		return IBQOS_EXIT_UNKNOWN;
+	session_trust_state(&s, "history");
 	error = apply_confirm(ctx, options.argument[0], &s.findings, &confirmed);
 	if (error != 0)
 		session_fail(&s, "cannot confirm: %s", strerror(-error));
@@ -75,6 +76,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct undo_command *c, co
 int cmd_undo_command(const struct cmd_options *options, const struct apply_options *apply, struct undo_command *c)
 {
 	const struct mad_limits *limits = &options->source.limits;
+	const struct trust *trust = options->ctx->trust;
 	char self[PATH_MAX], cwd[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -95,6 +97,10 @@ int cmd_undo_command(const struct cmd_options *options, const struct apply_optio
 		add(c, "--Ca=%s", options->source.device);
 	if (options->source.port != 0)
 		add(c, "--Port=%d", options->source.port);
+	for (unsigned i = 0; i < trust->user_count; i++) /* numbers: what the timer trusts is what is trusted now */
+		add(c, "--trust=%u", (unsigned)trust->users[i]);
+	for (unsigned i = 0; i < trust->group_count; i++)
+		add(c, "--trust=:%u", (unsigned)trust->groups[i]);
 	if (*options->ctx->fabric)
 		add(c, "--fabric=%s", options->ctx->fabric);
 	return c->lost ? -ENOMEM : 0;

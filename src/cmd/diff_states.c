@@ -242,6 +242,8 @@ bool cmd_changes_read(struct cmd_session *s, const char *path, struct changes **
 {
 	int error = changes_read(path, &s->findings, changes);
 
+	session_trust(s, path);
+
 	report_string(s->report, "expect", "expected changes of", path);
 	if (error != 0)
 		session_fail(s, "cannot read the change file '%s': %s", path, strerror(-error));

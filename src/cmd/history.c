@@ -96,6 +96,7 @@ enum ibqos_exit cmd_history(struct ibqos_ctx *ctx, int argc, char **argv)
 	if (!session_begin(&s, ctx, &options))
 		return IBQOS_EXIT_UNKNOWN;
 	id = options.arguments ? options.argument[0] : NULL;
+	session_trust_state(&s, "history");
 	error = apply_history(ctx, id, &entries, &count);
 	if (error != 0)
 		session_fail(&s, "cannot read the history in %s%s%s: %s", ctx->state_dir, id ? " of change " : "", id ? id : "",

@@ -7,12 +7,12 @@
 #include "job.h"
 
 const struct cmd cmd_job_table[] = {
-	{"env", cmd_job_env, "print the settings that put a job into a class", &cmd_job_env_argp, NULL},
-	{"check", cmd_job_check, "check what a job is started with, as NCCL reads it, against its class", &cmd_job_check_argp, NULL},
-	{"log", cmd_job_log, "read logs of NCCL: networks, adapters, settings in force, errors", &cmd_job_log_argp, NULL},
-	{"host", cmd_job_host, "look at the adapters of this host before a job starts", &cmd_job_host_argp, NULL},
-	{"bw-plan", cmd_job_bw_plan, "a script that measures bandwidth between pairs of hosts", &cmd_job_bw_plan_argp, NULL},
-	{"bw-read", cmd_job_bw_read, "judge what ib_write_bw printed", &cmd_job_bw_read_argp, NULL},
+	{"env", cmd_job_env, "print the settings that put a job into a class", &cmd_job_env_argp, NULL, RIGHTS_READ},
+	{"check", cmd_job_check, "check what a job is started with, as NCCL reads it, against its class", &cmd_job_check_argp, NULL, RIGHTS_READ},
+	{"log", cmd_job_log, "read logs of NCCL: networks, adapters, settings in force, errors", &cmd_job_log_argp, NULL, RIGHTS_READ},
+	{"host", cmd_job_host, "look at the adapters of this host before a job starts", &cmd_job_host_argp, NULL, RIGHTS_READ},
+	{"bw-plan", cmd_job_bw_plan, "a script that measures bandwidth between pairs of hosts", &cmd_job_bw_plan_argp, NULL, RIGHTS_READ},
+	{"bw-read", cmd_job_bw_read, "judge what ib_write_bw printed", &cmd_job_bw_read_argp, NULL, RIGHTS_READ},
 	{0},
 };
 
@@ -27,6 +27,11 @@ struct policy *cmd_job_policy(struct ibqos_ctx *ctx, const char *path, enum ibqo
 	struct finding_list findings = {0};
 	struct policy *policy = NULL;
 	int error = policy_read(path, &findings, &policy);
+	char *why = NULL;
+
+	if (trust_path(ctx->trust, path, &why) == 1)
+		ctx_warn(ctx, "somebody else can have written policy %s: %s; --trust USER:GROUP says who may", path, why);
+	free(why);
 
 	*code = IBQOS_EXIT_UNKNOWN;
 	if (error != 0) {

@@ -50,6 +50,7 @@ static bool read_state(struct cmd_session *s, const char *path, struct state *st
 	bool usable = false;
 	int error = access(path, F_OK) == 0 ? 0 : -errno;
 
+	session_trust(s, path);
 	if (error == 0)
 		error = state_load(path, NULL, UINT64_MAX, &s->findings, state, &usable);
 	if (error != 0)

@@ -9,10 +9,10 @@
 #include "maintenance.h"
 
 const struct cmd cmd_maintenance_table[] = {
-	{"begin", cmd_maintenance_begin, "keep the state of the fabric before work on it", &cmd_maintenance_begin_argp, NULL},
-	{"end", cmd_maintenance_end, "say what the work has changed: new, fixed, unchanged, too early to say", &cmd_maintenance_end_argp, NULL},
-	{"list", cmd_maintenance_list, "what was begun and ended", &cmd_maintenance_list_argp, NULL},
-	{"drain", cmd_maintenance_drain, "what would be cut if nodes were taken out", &cmd_maintenance_drain_argp, NULL},
+	{"begin", cmd_maintenance_begin, "keep the state of the fabric before work on it", &cmd_maintenance_begin_argp, NULL, RIGHTS_WRITE},
+	{"end", cmd_maintenance_end, "say what the work has changed: new, fixed, unchanged, too early to say", &cmd_maintenance_end_argp, NULL, RIGHTS_WRITE},
+	{"list", cmd_maintenance_list, "what was begun and ended", &cmd_maintenance_list_argp, NULL, RIGHTS_WRITE},
+	{"drain", cmd_maintenance_drain, "what would be cut if nodes were taken out", &cmd_maintenance_drain_argp, NULL, RIGHTS_WRITE},
 	{0},
 };
 #define WAIT_MAX_S (7 * 86400)
@@ -177,6 +177,7 @@ enum ibqos_exit cmd_maintenance_list(struct ibqos_ctx *ctx, int argc, char **arg
 	cmd_maintenance_parse(ctx, &cmd_maintenance_list_argp, argc, argv, &c);
 	if (!session_begin(&s, ctx, &c.common))
 		return IBQOS_EXIT_UNKNOWN;
+	session_trust_state(&s, MAINTENANCE_FOLDER);
 	error = maintenance_list(ctx, &entries, &count);
 	if (error != 0)
 		session_fail(&s, "cannot read '%s/" MAINTENANCE_FOLDER "': %s", ctx->state_dir, strerror(-error));

@@ -140,6 +140,7 @@ static void begin(struct cmd_session *s, struct cmd_maintenance *c)
 	struct snapshot *snapshot = NULL;
 	int error = maintenance_open(s->ctx, c->common.argument[0], true, &c->m);
 
+	session_trust_state(s, MAINTENANCE_FOLDER);
 	if (error != 0) {
 		cmd_maintenance_refuse(s, c, true, error);
 		return;

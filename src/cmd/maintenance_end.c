@@ -142,6 +142,7 @@ static void end(struct cmd_session *s, struct cmd_maintenance *c)
 	struct ends e = {0};
 	int error = maintenance_open(s->ctx, c->common.argument[0], false, &c->m);
 
+	session_trust_state(s, MAINTENANCE_FOLDER);
 	if (error == 0 && !c->m.begun)
 		error = -ENOENT;
 	if (error != 0) {

@@ -93,6 +93,8 @@ static bool read_policy(struct cmd_session *s, const char *path, struct policy *
 {
 	int error = policy_read(path, &s->findings, policy);
 
+	session_trust(s, path);
+
 	finding_list_drop(&s->findings, FINDING_NOTE);
 	if (error != 0)
 		session_fail(s, "cannot read policy %s: %s", path, strerror(-error));

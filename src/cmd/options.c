@@ -25,6 +25,7 @@ enum {
 	KEY_METRICS,
 	KEY_LABEL,
 	KEY_ALL,
+	KEY_TRUST,
 	KEY_USAGE,
 };
 
@@ -70,6 +71,7 @@ static const struct argp_option output_options[] = {
 	{"label", KEY_LABEL, "NAME=VALUE", 0, "a label of all metrics, as job_id=1234; may be repeated", 0},
 	{"all", KEY_ALL, NULL, 0, "name each place of alike findings", 0},
 	{NULL, 0, NULL, 0, "Other:", 3},
+	{"trust", KEY_TRUST, "USER:GROUP", 0, "who else may write the files that it goes by: USER, :GROUP, or both; may be repeated", 0},
 	{"verbose", 'v', NULL, 0, "more messages", 0},
 	{"debug", 'd', NULL, 0, "debugging messages", 0},
 	{"quiet", 'q', NULL, 0, "errors only", 0},
@@ -243,6 +245,18 @@ static void add_label(struct argp_state *state, struct cmd_options *o, const cha
 	o->labels[o->label_count++] = text;
 }
 
+static void add_trust(struct argp_state *state, const struct cmd_options *o, const char *text)
+{
+	int error = trust_add(o->ctx->trust, text);
+
+	if (error == -EINVAL)
+		argp_error(state, "--trust takes USER, :GROUP or USER:GROUP of this machine, not '%s'", text);
+	else if (error == -ENOSPC)
+		argp_error(state, "more than %d users or groups to trust", TRUST_MAX);
+	else if (error != 0)
+		argp_failure(state, IBQOS_EXIT_UNKNOWN, 0, "out of memory");
+}
+
 static error_t parse_output(int key, char *arg, struct argp_state *state)
 {
 	struct cmd_options *o = state->input;
@@ -267,6 +281,9 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ALL:
 		o->all = true;
+		return 0;
+	case KEY_TRUST:
+		add_trust(state, o, arg);
 		return 0;
 	case 'v':
 		o->ctx->verbosity++;

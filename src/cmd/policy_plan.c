@@ -14,6 +14,7 @@ bool cmd_compile(struct cmd_session *s, const char *path, unsigned flags, struct
 
 	*out = (struct cmd_plan){0};
 	report_string(s->report, "policy", NULL, path);
+	session_trust(s, path);
 	/* The policy first: a fault in it is told without waiting for the fabric. */
 	error = policy_read(path, &s->findings, &out->policy);
 	if (error != 0) {

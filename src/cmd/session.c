@@ -67,6 +67,8 @@ static void report_labels(struct cmd_session *s)
 bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cmd_options *options)
 {
 	*s = (struct cmd_session){.ctx = ctx, .options = options, .out = stdout};
+	if (ctx->reads_only)
+		rights_keep(ctx, options->writes || options->output || options->metrics ? RIGHTS_WRITE : RIGHTS_READ);
 	if (options->metrics) {
 		s->metrics = begin_in_memory(ctx, REPORT_PROMETHEUS, &s->metrics_out, &s->metrics_buffer, &s->metrics_size);
 		if (!s->metrics)
@@ -128,6 +130,25 @@ static uint32_t ports_known(const struct fabric *f)
 	return known;
 }
 
+bool session_trust(struct cmd_session *s, const char *path)
+{
+	return finding_trust(s->ctx->trust, &s->findings, path);
+}
+
+bool session_trust_state(struct cmd_session *s, const char *folder)
+{
+	char *path = NULL;
+	bool trusted;
+
+	if (asprintf(&path, "%s/%s", s->ctx->state_dir, folder) < 0) {
+		s->findings.lost = true;
+		return false;
+	}
+	trusted = session_trust(s, path);
+	free(path);
+	return trusted;
+}
+
 bool session_discover(struct cmd_session *s)
 {
 	struct source_options options;
@@ -136,6 +157,7 @@ bool session_discover(struct cmd_session *s)
 
 	if (!s->source && !s->options->from && !cmd_secrets_read(s, &s->secrets, &options))
 		return false;
+	session_trust(s, s->options->source.node_name_map);
 	start = clock_ns();
 	if (!s->source)
 		error = s->options->from

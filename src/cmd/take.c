@@ -114,6 +114,7 @@ bool cmd_policy_is_good(struct cmd_session *s, const char *path)
 	int error = policy_read(path, &s->findings, &policy);
 	bool good = policy;
 
+	session_trust(s, path);
 	if (error != 0)
 		session_fail(s, "cannot read policy %s: %s", path, strerror(-error));
 	finding_list_drop(&s->findings, FINDING_NOTE);

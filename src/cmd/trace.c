@@ -273,6 +273,7 @@ enum ibqos_exit cmd_trace(struct ibqos_ctx *ctx, int argc, char **argv)
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if (options.policy) {
+		session_trust(&s, options.policy);
 		error = policy_read(options.policy, &s.findings, &policy);
 		if (error != 0)
 			session_fail(&s, "cannot read %s: %s", options.policy, strerror(-error));

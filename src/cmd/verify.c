@@ -267,6 +267,7 @@ static void verify_conf(struct cmd_session *s, const char *path, struct cmd_sm_o
 	int error = file_read(path, &text, &size);
 
 	sm.config = path;
+	session_trust(s, path);
 	report_string(s->report, "opensm_conf", NULL, path);
 	if (error == 0)
 		error = opensm_conf_parse(text, size, &conf);
@@ -307,6 +308,7 @@ enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
 	cmd_defaults(&options.common, ctx);
 	argp_parse(&cmd_verify_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	sm = (struct cmd_sm_options){.records = options.sm_records, .all_leaves = options.all_leaves, .sa_rate = options.sa_rate};
+	options.common.writes = options.sample.rotate != NULL;
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	s.sample = &options.sample;

@@ -83,6 +83,7 @@ static int read_rotation(struct cmd_session *s, const struct qos_config *config)
 
 	if (error != 0)
 		return error;
+	session_trust(s, sample->rotate);
 	error = file_read(sample->rotate, &text, &size);
 	if (error == 0 && (strlen(text) != size || verify_rotation_read(&sample->rotation, text) != 0)) {
 		/* not ours to write over */

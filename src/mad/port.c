@@ -6,8 +6,11 @@
  */
 #include "ibqos/mad.h"
 
+#include <dirent.h>
 #include <endian.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <infiniband/umad.h>
@@ -104,4 +107,43 @@ int mad_port_check(const char *device, int port, struct mad_port_info *info)
 	if (best == RANK_ETHERNET)
 		return -EPROTONOSUPPORT;
 	return info->state < STATE_INIT ? -ENETDOWN : 0;
+}
+
+#define MAD_CLASS_FOLDER "/sys/class/infiniband_mad"
+
+/* The first word of a file of sysfs below a umad device. */
+static bool read_word(const char *name, const char *file, char word[MAD_DEVICE_NAME])
+{
+	char path[sizeof(MAD_CLASS_FOLDER) + 300];
+	FILE *from;
+	bool got;
+
+	snprintf(path, sizeof(path), MAD_CLASS_FOLDER "/%s/%s", name, file);
+	from = fopen(path, "re");
+	got = from && fgets(word, MAD_DEVICE_NAME, from);
+	if (from)
+		fclose(from);
+	if (got)
+		word[strcspn(word, "\n")] = '\0';
+	return got;
+}
+
+int mad_port_file(const char *device, int port, char *path, size_t size)
+{
+	DIR *folder = opendir(MAD_CLASS_FOLDER);
+	const struct dirent *entry;
+	char word[MAD_DEVICE_NAME];
+	int error = folder ? -ENOENT : -errno;
+
+	while (folder && error == -ENOENT && (entry = readdir(folder))) {
+		uint64_t number;
+
+		if (strncmp(entry->d_name, "umad", 4) != 0 || !read_word(entry->d_name, "ibdev", word) || strcmp(word, device) != 0 ||
+		    !read_word(entry->d_name, "port", word) || text_to_u64(word, UMAD_CA_MAX_PORTS, &number) != 0 || (int)number != port)
+			continue;
+		error = snprintf(path, size, "/dev/infiniband/%s", entry->d_name) < (int)size ? 0 : -ENAMETOOLONG;
+	}
+	if (folder)
+		closedir(folder);
+	return error;
 }

@@ -407,6 +407,11 @@ static int send_signal(const struct opensm_instance *instance, int number)
 	return syscall(SYS_pidfd_send_signal, instance->pidfd, number, NULL, 0) < 0 ? -errno : 0;
 }
 
+int opensm_may_reload(const struct opensm_instance *instance)
+{
+	return send_signal(instance, 0);
+}
+
 int opensm_reload(const struct opensm_instance *instance)
 {
 	return send_signal(instance, SIGHUP);

@@ -4,9 +4,13 @@
  * engine asks; libibnetdisc and the engine never at once, since umad2sim hands answers to the last opener.
  */
 #include <errno.h>
+#include <grp.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <infiniband/ibnetdisc.h>
 
@@ -79,14 +83,29 @@ static struct ibnd_fabric *find_fabric(struct live *live)
 	return found;
 }
 
+/* Where it is a file of umad that could not be opened, it is named, with what to do. */
+static void say_unopened(const struct live *live, int error)
+{
+	char path[PATH_MAX] = "/dev/infiniband/umad*", *fault = NULL;
+	struct stat st;
+	bool seen = mad_port_file(live->device, live->port, path, sizeof(path)) == 0 && stat(path, &st) == 0;
+
+	if (error == -EACCES || error == -EPERM || error == -ENOENT)
+		fault = live_file_fault(live->device, live->port, path, seen ? &st : NULL, error);
+	if (fault)
+		ctx_error(live->ctx, "%s", fault);
+	else
+		ctx_error(live->ctx, "cannot open port %s/%d: %s", live->device, live->port, strerror(-error));
+	free(fault);
+}
+
 static int open_engine(struct live *live)
 {
 	struct mad_wire *wire;
 	int error = live->opener(live->opener_arg, live->ctx, live->device, live->port, &wire);
 
 	if (error != 0) {
-		ctx_error(live->ctx, "cannot open port %s/%d: %s", live->device, live->port,
-			  strerror(-error));
+		say_unopened(live, error);
 		return error;
 	}
 	mad_wire_umad_pkey_index(wire, live->options.pkey_index);
@@ -303,6 +322,43 @@ char *live_port_fault(const char *device, int port, const struct mad_port_info *
 	return size < 0 ? NULL : text;
 }
 
+char *live_file_fault(const char *device, int port, const char *path, const struct stat *st, int error)
+{
+	const struct group *group = st ? getgrgid(st->st_gid) : NULL;
+	char *text = NULL;
+	int size;
+
+	if (error == -ENOENT)
+		size = asprintf(&text, "port %s/%d: %s is not there: load its kernel module (modprobe ib_umad)", device, port, path);
+	else if (!group || st->st_gid == 0 || !(st->st_mode & S_IWGRP))
+		size = asprintf(&text, "port %s/%d: may not open %s: %s. It is root's: run as root, or give it to a group that you are in, "
+			      "by a udev rule (contrib/udev/90-ibqos-umad.rules)", device, port, path, strerror(-error));
+	else
+		size = asprintf(&text, "port %s/%d: may not open %s: %s. It is for group %s: have yourself added (usermod -a -G %s USER) and "
+			      "log in again", device, port, path, strerror(-error), group->gr_name, group->gr_name);
+	return size < 0 ? NULL : text;
+}
+
+/* Before any of the two walkers opens it: libibnetdisc would not say why it could not. */
+static int may_open(const struct ibqos_ctx *ctx, const struct mad_port_info *info)
+{
+	char path[PATH_MAX], *fault;
+	struct stat st;
+	bool seen;
+	int error;
+
+	if (mad_port_file(info->device, info->port, path, sizeof(path)) != 0)
+		return 0; /* opening it will tell */
+	seen = stat(path, &st) == 0;
+	error = access(path, R_OK | W_OK) == 0 || (errno != EACCES && errno != EPERM) ? 0 : -errno;
+	if (error == 0)
+		return 0;
+	fault = live_file_fault(info->device, info->port, path, seen ? &st : NULL, error);
+	ctx_error(ctx, "%s", fault ? fault : "out of memory");
+	free(fault);
+	return error;
+}
+
 int source_open_live(const struct ibqos_ctx *ctx, const struct source_options *options,
 		     struct source **source)
 {
@@ -317,6 +373,9 @@ int source_open_live(const struct ibqos_ctx *ctx, const struct source_options *o
 		free(fault);
 		return error;
 	}
+	error = may_open(ctx, &info);
+	if (error != 0)
+		return error;
 	error = source_live_new(ctx, options, info.device, info.port, open_umad, NULL, source);
 	if (error != 0)
 		ctx_error(ctx, "port %s/%d: %s", info.device, info.port, strerror(-error));

@@ -18,6 +18,13 @@ int source_live_new(const struct ibqos_ctx *ctx, const struct source_options *op
 /* What to say of a port that mad_port_check() refused; freed by the caller, NULL: out of memory. */
 char *live_port_fault(const char *device, int port, const struct mad_port_info *info, int error);
 
+/*
+ * What to say where the file of umad that `st` tells of (NULL: not known) may not be opened, or is not there; freed by the
+ * caller, NULL: out of memory.
+ */
+struct stat;
+char *live_file_fault(const char *device, int port, const char *path, const struct stat *st, int error);
+
 /* libibnetdisc's fabric as ours, finished. -ENETUNREACH: not even the port that looked answered. */
 struct ibnd_fabric;
 int live_convert(const struct ibqos_ctx *ctx, const struct ibnd_fabric *found, struct fabric **fabric);

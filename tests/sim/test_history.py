@@ -145,9 +145,11 @@ def test_owner_mode_label_and_acl_stay(up):
         assert (st.st_uid, st.st_gid, st.st_mode & 0o7777) == (65534, 12345, 0o640)
         assert {n: os.getxattr(sm.config, n) for n in ATTRIBUTES} == ATTRIBUTES
 
-    apply(f, path).ok()
+    refused = apply(f, path).ok(3).json  # somebody else's file, unless the admin says so
+    assert [(x["code"], x["file"]) for x in refused["findings"] if x["severity"] == "unknown"] == [("file-untrusted", sm.config)]
+    apply(f, path, "--trust", "65534:12345").ok()
     check()
-    f.ibqos("rollback", "--state-dir", f.path("state")).ok()
+    f.ibqos("rollback", "--state-dir", f.path("state"), "--trust", "65534", "--trust", ":12345").ok()
     check()
 
 
