@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 order="util finding qos mad fabric source opensm policy check apply job report cmd"
 folder_of() { # which folder a public header belongs to
 	case $1 in
-	faultpoint) echo util ;;
+	faultpoint | rights | trust) echo util ;;
 	link) echo fabric ;;
 	finding_codes) echo finding ;;
 	opensm_files) echo opensm ;;
