@@ -7,18 +7,14 @@
 # make chaos      random faults, SEED= (one, several, or 1-20) and SECONDS= each; check-long takes many seeds
 # make bench      ratios against the raw MAD floor and infiniband-diags
 # make mutations  plants faults in the program and says which tests see them
-# make install    DESTDIR= PREFIX=/usr/local
+# make install    DESTDIR= PREFIX=/usr/local, and a variable for each folder (mk/install.mk); make uninstall
+# make deb, rpm   packages (docs/packaging.md)
 #
 # MODE=release|debug|san picks flags and folder; CC=clang and OUT=folder go with any of them.
-# V=1 shows commands. W=-Werror makes warnings fatal (CI does).
+# V=1 shows commands. W=-Werror makes warnings fatal (CI does). CPPFLAGS, CFLAGS and LDFLAGS of the environment or the
+# command line come after the project's own flags.
 
 VERSION := 0.1.0
-PREFIX ?= /usr/local
-SBINDIR ?= $(PREFIX)/sbin
-MANDIR ?= $(PREFIX)/share/man
-DATADIR ?= $(PREFIX)/share/ibqos
-BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
-ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
 MODE ?= release
 OUT ?= build/$(MODE)
 # One spelling, or the dependencies that one call noted mean nothing to the next one.
@@ -32,13 +28,16 @@ say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 ifeq ($(MODE),san)
 CC := clang
 endif
-FLAGS_release := -O2 -D_FORTIFY_SOURCE=2
+# Not where a packager's flags choose another one, or none for want of -O.
+FORTIFY := $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS))$(filter -O0,$(CFLAGS)),,-D_FORTIFY_SOURCE=2)
+# No path of the build in the program, so that two builds in two places are the same.
+FLAGS_release := -O2 $(FORTIFY) -ffile-prefix-map=$(CURDIR)=.
 FLAGS_debug := -O0 -g3
 FLAGS_san := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 PKGS := libibnetdisc libibmad libibumad yaml-0.1 json-c smartcols zlib libmd libzstd libcap
-CPPFLAGS += -Iinclude -D_GNU_SOURCE -DIBQOS_VERSION='"$(VERSION)"'
-CFLAGS += -std=c17 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla -g $(W) $(FLAGS_$(MODE))
+ALL_CPPFLAGS := -Iinclude -D_GNU_SOURCE -DIBQOS_VERSION='"$(VERSION)"' $(CPPFLAGS)
+ALL_CFLAGS := -std=c17 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla -g $(W) $(FLAGS_$(MODE)) $(CFLAGS)
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null) -lm
 
 LIB_SRC := $(sort $(filter-out src/cmd/%,$(wildcard src/*/*.c)))
@@ -49,23 +48,24 @@ CMD_OBJ := $(CMD_SRC:%.c=$(OUT)/%.o)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
 UNIT_HELP := $(patsubst %.c,$(OUT)/%.o,$(sort $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))))
 OVERLAY := $(OUT)/tests/overlay.so
+PAGE := $(OUT)/tests/page
 FLOOR := $(OUT)/tests/floor $(OUT)/tests/floor_walk
 # A second ibqos for the tests, which can be made to fail at each step (include/ibqos/faultpoint.h).
 FAULT := $(OUT)/tests/ibqos-fault
 FAULT_OBJ := $(patsubst %.c,$(OUT)/fault/%.o,$(sort $(shell grep -l 'ibqos/faultpoint.h' $(LIB_SRC))))
 
-.PHONY: all lib unit tools completion demo check check-extra check-long chaos check-layers bench mutations deps man policy-docs install clean format
+.PHONY: all lib unit tools completion demo check check-extra check-long chaos check-layers bench mutations deps man policy-docs clean format
 .DELETE_ON_ERROR:
 
 all: $(OUT)/ibqos
 lib: $(OUT)/libibqos.a
 unit: $(UNIT_BIN)
-tools: $(OVERLAY) $(FLOOR) $(FAULT)
+tools: $(OVERLAY) $(FLOOR) $(FAULT) $(PAGE)
 
 $(OUT)/%.o: %.c Makefile
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # It holds the page's style and script (.incbin).
 PAGE_PARTS := $(sort $(wildcard src/report/*.css src/report/*.js))
@@ -78,12 +78,12 @@ $(OUT)/libibqos.a: $(LIB_OBJ)
 
 $(OUT)/ibqos: $(CMD_OBJ) $(OUT)/libibqos.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(OUT)/tests/%: tests/unit/%.c $(UNIT_HELP) $(OUT)/libibqos.a
 	$(call say,TEST,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(UNIT_HELP) $(OUT)/libibqos.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -Itests/unit $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(UNIT_HELP) $(OUT)/libibqos.a -lcmocka $(LDLIBS)
 
 $(OVERLAY): $(wildcard tests/tools/overlay/*.c tests/tools/overlay/*.h) Makefile
 	$(call say,SO,$@)
@@ -93,18 +93,23 @@ $(OVERLAY): $(wildcard tests/tools/overlay/*.c tests/tools/overlay/*.h) Makefile
 $(FLOOR): $(OUT)/tests/%: tests/bench/%.c Makefile
 	$(call say,TOOL,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LDLIBS)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(LDLIBS)
+
+$(PAGE): tests/tools/page.c $(OUT)/libibqos.a
+	$(call say,TOOL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(OUT)/libibqos.a $(LDLIBS)
 
 $(OUT)/fault/%.o: %.c Makefile
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -DIBQOS_FAULT_POINTS $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CPPFLAGS) -DIBQOS_FAULT_POINTS $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The objects named here take the place of those in the archive.
 $(FAULT): $(CMD_OBJ) $(FAULT_OBJ) $(OUT)/libibqos.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 deps:
 	$(Q)scripts/deps.sh
@@ -145,7 +150,8 @@ mutations:
 	$(Q)scripts/deps.sh --for-tests
 	$(Q)$(PYTHON) tests/mutations/mutations.py $(MUTATIONS)
 
-man: $(patsubst docs/man/%.rst,$(OUT)/man/%,$(wildcard docs/man/*.rst)) $(OUT)/man/ibqos-findings.7
+MAN_PAGES := $(patsubst docs/man/%.rst,$(OUT)/man/%,$(sort $(wildcard docs/man/*.rst))) $(OUT)/man/ibqos-findings.7
+man: $(MAN_PAGES)
 $(OUT)/man/%: docs/man/%.rst $(wildcard docs/man/shared/*.rst)
 	$(call say,MAN,$@)
 	@mkdir -p $(@D)
@@ -172,24 +178,12 @@ policy-docs: $(OUT)/ibqos
 	$(OUT)/ibqos lint --site-manual >docs/man/ibqos-site.5.rst
 	$(OUT)/ibqos lint --site-schema >docs/site.schema.json
 
-install: all man completion
-	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DATADIR)/policies
-	install -m 755 $(OUT)/ibqos $(DESTDIR)$(SBINDIR)/ibqos
-	for m in $(OUT)/man/*.8; do [ ! -e "$$m" ] || install -m 644 "$$m" $(DESTDIR)$(MANDIR)/man8/; done
-	for m in $(OUT)/man/*.5; do [ ! -e "$$m" ] || install -m 644 "$$m" $(DESTDIR)$(MANDIR)/man5/; done
-	install -m 644 $(OUT)/man/ibqos-findings.7 $(DESTDIR)$(MANDIR)/man7/
-	install -d $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR)
-	install -m 644 $(OUT)/completion/ibqos.bash $(DESTDIR)$(BASHCOMPDIR)/ibqos
-	install -m 644 $(OUT)/completion/_ibqos $(DESTDIR)$(ZSHCOMPDIR)/_ibqos
-	install -m 644 policies/*.yaml $(DESTDIR)$(DATADIR)/policies/
-	install -m 644 docs/policy.schema.json docs/site.schema.json $(DESTDIR)$(DATADIR)/
-
 clean:
 	rm -rf build
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
-include mk/fuzz.mk mk/coverage.mk mk/plugin.mk
+include mk/fuzz.mk mk/coverage.mk mk/plugin.mk mk/install.mk mk/packages.mk
 
--include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT) -path $(OUT)/packages -prune -o -name '*.d' -type f -print 2>/dev/null)

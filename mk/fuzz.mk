@@ -13,7 +13,7 @@ FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(FUZZ_OUT)/%)
 FUZZ_HELP := $(patsubst %.c,$(FUZZ_OUT)/obj/%.o,$(sort $(filter-out $(FUZZ_SRC),$(wildcard tests/fuzz/*.c))))
-FUZZ_CC = clang $(CPPFLAGS) -Isrc $(filter-out -O%,$(CFLAGS)) $(FUZZ_FLAGS)
+FUZZ_CC = clang $(ALL_CPPFLAGS) -Isrc $(filter-out -O%,$(ALL_CFLAGS)) $(FUZZ_FLAGS)
 
 .PHONY: fuzz fuzz-build fuzz-long
 fuzz-build: $(FUZZ_BIN)

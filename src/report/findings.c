@@ -32,17 +32,19 @@ static void cell_if(struct report *r, bool present, uint64_t number)
 		report_cell_none(r);
 }
 
-/* UTC, as in "2026-11-30T10:42:21Z" */
-static void cell_time(struct report *r, uint64_t seconds)
+bool findings_time(uint64_t seconds, char text[FINDINGS_TIME])
 {
 	time_t when = (time_t)seconds;
-	char text[40];
 	struct tm tm;
 
-	if (seconds && gmtime_r(&when, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm) > 0)
-		report_cell_string(r, text);
-	else
-		report_cell_none(r);
+	return seconds && gmtime_r(&when, &tm) && strftime(text, FINDINGS_TIME, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0;
+}
+
+static void cell_time(struct report *r, uint64_t seconds)
+{
+	char text[FINDINGS_TIME];
+
+	report_cell_if(r, findings_time(seconds, text) ? text : NULL);
 }
 
 static void put_row(struct report *r, const struct finding *f)

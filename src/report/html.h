@@ -51,7 +51,7 @@ struct html_state {
 	size_t rows;
 
 	/* findings */
-	size_t groups, findings;
+	size_t groups, findings, counts[REPORT_SEVERITIES];
 };
 
 /* From here on a part is written. */

@@ -10,6 +10,7 @@
 static const char *const columns[][2] = {
 	{"number", "group"}, {"severity", "severity"}, {"text", "place"},  {"text", "finding"}, {"text", "of"},
 	{"text", "wanted"},  {"text", "got"},	       {"text", "detail"}, {"text", "class"},	{"text", "code"},
+	{"text", "first seen"},
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
@@ -80,8 +81,8 @@ static void put_alike(struct report *r, const struct report_group *group)
 	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
 	const char *severity = finding_severity_name(f->severity), *before = "";
 
-	report_put(r, "<article class=\"finding %s\" data-severity=\"%s\" data-count=\"%zu\">\n<h4><span class=\"severity\">%s</span> ",
-		   severity, severity, group->count, severity);
+	report_put(r, "<article class=\"finding %s\" data-severity=\"%s\" data-group=\"%zu\">\n<h4><span class=\"severity\">%s</span> ",
+		   severity, severity, state->groups, severity);
 	put_whom(r, group);
 	html_put(r, kind->title);
 	report_put(r, " <code>%s</code></h4>\n", kind->code);
@@ -108,10 +109,12 @@ static void put_one(struct report *r, const struct finding *f)
 	struct html_state *state = r->own;
 	const struct finding_kind *kind = finding_kind(f->code);
 	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
-	char number[24];
+	char number[24], seen[FINDINGS_TIME];
+	bool since = findings_time(f->first_seen, seen);
 	const char *texts[COLUMNS] = {
 		number,	   finding_severity_name(f->severity), NULL,	  kind->title,			    f->what,
-		f->wanted, f->got,			       f->detail, cause ? cause->name : NULL, kind->code};
+		f->wanted, f->got,			       f->detail, cause ? cause->name : NULL, kind->code,
+		since ? seen : NULL};
 
 	snprintf(number, sizeof(number), "%zu", state->groups);
 	html_row_begin(r, state->findings);
@@ -125,6 +128,7 @@ static void put_one(struct report *r, const struct finding *f)
 			report_puts(r, "</td>");
 	}
 	html_row_close(r, state->findings++);
+	state->counts[f->severity]++;
 }
 
 static void begin_each(struct report *r)
@@ -169,5 +173,9 @@ void html_findings_end(struct report *r)
 	}
 	html_to(r, HTML_EACH);
 	html_table_close(r, state->findings);
-	report_puts(r, "</section>\n");
+	report_puts(r, "<p id=\"counts\" hidden");
+	for (int i = 0; i < REPORT_SEVERITIES; i++)
+		if (state->counts[i] > 0)
+			report_put(r, " data-%s=\"%zu\"", finding_severity_name((enum finding_severity)i), state->counts[i]);
+	report_puts(r, "></p>\n</section>\n");
 }

@@ -64,7 +64,10 @@ void html_table_close(struct report *r, size_t rows)
 {
 	if (rows == 0)
 		report_puts(r, "</tr></thead>\n<tbody>\n");
-	report_puts(r, rows <= HTML_ROWS ? "</tbody>\n</table>\n</div>\n" : "</pre>\n</div>\n");
+	if (rows <= HTML_ROWS)
+		report_puts(r, "</tbody>\n</table>\n</div>\n");
+	else
+		report_put(r, "</pre>\n<p class=\"rows\" data-rows=\"%zu\">%zu rows</p>\n</div>\n", rows, rows);
 }
 
 void html_table(struct report *r, const char *key, const char *title)

@@ -89,6 +89,10 @@ void report_puts(struct report *r, const char *text);
 /* Remembers an error unless there was one before. */
 void report_fail(struct report *r, int error);
 
+/* findings.c: UTC, as in "2026-11-30T10:42:21Z"; false: not known. */
+#define FINDINGS_TIME 40
+bool findings_time(uint64_t seconds, char text[FINDINGS_TIME]);
+
 /* text.c, for the other files of the text writer */
 struct text_table;
 enum text_kind { TEXT_NOTHING, TEXT_FIELD, TEXT_BLOCK, TEXT_GROUP };

@@ -178,7 +178,7 @@ def test_units(tmp_path):
     for name in ("ibqos-poke.socket", "ibqos-poke.service", "ibqos-verify.service"):
         with open(os.path.join(CONTRIB, "systemd", name), encoding="utf-8") as f:
             text = f.read()
-        (tmp_path / name).write_text(text.replace("/usr/local/sbin/ibqos-poked", shutil.which("true")))
+        (tmp_path / name).write_text(text.replace("/usr/local/libexec/ibqos-poked", shutil.which("true")))
     for name in ("ibqos-poke.socket", "ibqos-poke.service"):
         r = subprocess.run(["systemd-analyze", "verify", "--man=no", str(tmp_path / name)], capture_output=True, text=True, timeout=30)
         assert r.returncode == 0 and r.stderr == "", r

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A headless Chromium of its own for one test: own folder, own driver, no network; all that it asked for and complained of is kept."""
+import json
+import os
+import tempfile
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+# What a page must never make happen: set by anything that comes to run.
+PWNED = "return window.pwned !== undefined || document.title.includes('pwned')"
+
+
+class Browser:
+    """`size` of the window; `script=False`: JavaScript off; `dark`: what the system prefers."""
+
+    def __init__(self, folder, size=(1280, 900), script=True, dark=False):
+        options = Options()
+        options.binary_location = "/usr/bin/chromium"
+        options.add_argument("--headless=new")
+        options.add_argument(f"--user-data-dir={tempfile.mkdtemp(prefix='chromium-', dir=folder)}")
+        options.add_argument(f"--window-size={size[0]},{size[1]}")
+        for flag in ("disable-gpu", "disable-dev-shm-usage", "disable-extensions", "disable-background-networking", "disable-sync",
+                     "disable-component-update", "no-first-run", "no-default-browser-check", "force-device-scale-factor=1",
+                     "host-resolver-rules=MAP * ~NOTFOUND"):
+            options.add_argument(f"--{flag}")
+        if os.geteuid() == 0:
+            options.add_argument("--no-sandbox")
+        if not script:
+            options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        options.page_load_strategy = "normal"
+        self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+        self.driver.set_page_load_timeout(60)
+        self.driver.set_script_timeout(60)
+        self.requests, self.complaints = [], []
+        if dark:
+            self.emulate(dark=True)
+
+    def emulate(self, media="", dark=False):
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "media": media, "features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+
+    def open(self, path):
+        self.page = "file://" + os.path.abspath(path)
+        self.driver.get(self.page)
+        return self
+
+    def js(self, script, *args):
+        return self.driver.execute_script(script, *args)
+
+    def all(self, selector):
+        return self.driver.find_elements("css selector", selector)
+
+    def one(self, selector):
+        found = self.all(selector)
+        assert len(found) == 1, (selector, len(found))
+        return found[0]
+
+    def shot(self, path):
+        self.driver.save_screenshot(str(path))
+        return path
+
+    def log(self):
+        """Takes what has come: addresses asked for, and messages of the console (errors, violations of the page's policy)."""
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                if message["params"]["documentURL"].startswith("chrome:"):
+                    continue  # the browser's own first page
+                self.requests.append(message["params"]["request"]["url"])
+            elif message["method"] in ("Page.javascriptDialogOpening", "Page.windowOpen", "Page.downloadWillBegin"):
+                self.complaints.append(message)
+        self.complaints += self.driver.get_log("browser")
+
+    def stop(self):
+        self.driver.quit()
