@@ -145,6 +145,8 @@ const struct verify_result *verify_result(const struct verify *verify);
 /* Adds the findings of the last state: one a port and kind (SL2VL, VLArb, high limit, OperVLs), one a silent agent. */
 void verify_findings(const struct verify *verify, struct finding_list *findings);
 bool verify_port_differs(const struct verify *verify, uint32_t port);
+/* Whether the last state says of a port that it is right or differs: all of it was answered, and it is one that OpenSM programs. */
+bool verify_port_judged(const struct verify *verify, uint32_t port);
 
 /* --- ports that are there throughout, while a fabric is watched over several runs --- */
 

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "ibqos/counters.h"
-#include "ibqos/state.h"
 
 /* What pictures of a fabric are made of. All is borrowed. */
 struct figure_fabric {
@@ -48,6 +47,7 @@ struct figure_had {
 int figure_had(FILE *out, const struct figure_had *in); /* 0 or -ENOMEM */
 
 /* What the state file remembers of ports that have a finding: how their counters grew, and when they were looked at. */
+struct state;
 struct figure_history {
 	const struct finding_list *findings;
 	const struct state *state; /* after this run was put there */

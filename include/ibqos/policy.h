@@ -341,6 +341,9 @@ struct plan_place {
 /* Every kind of active port at a link. The caller frees *places. 0 or -ENOMEM. */
 int plan_explain(const struct plan *plan, const struct fabric *fabric, struct plan_place **places, size_t *count);
 
+/* The share that a class asks for on a kind of port, in percent. */
+double plan_wanted_share(const struct policy *policy, enum qos_port_type type, size_t class);
+
 /*
  * The pure part: tables for `class_count` classes with VLs already given, for VLArb tables of
  * `cap` entries (of which at most one block of 32 is used) and packets of `mtu` bytes. 0; -ENOSPC:

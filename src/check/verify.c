@@ -413,3 +413,15 @@ bool verify_port_differs(const struct verify *verify, uint32_t port)
 {
 	return port < verify->fabric->port_count && verify->ports[port].flags & PORT_DIFFERS;
 }
+
+bool verify_port_judged(const struct verify *verify, uint32_t port)
+{
+	const struct port_state *state;
+
+	if (port >= verify->fabric->port_count)
+		return false;
+	state = &verify->ports[port];
+	if (!(state->flags & PORT_ASKED))
+		return false;
+	return !(state->flags & (PORT_EXCLUDED | PORT_UNSURE | PORT_LEFT)) && verify_port_failed(state) == 0;
+}

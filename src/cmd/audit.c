@@ -281,6 +281,7 @@ enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
 	c.common.writes = c.counters.state != NULL;
 	if (!session_begin(&s, ctx, &c.common))
 		return IBQOS_EXIT_UNKNOWN;
+	s.figures.wanted = true;
 	if ((!c.policy || read_policy(&s, c.policy, c.counters.counters, &policy)) && (!c.baseline || read_baseline(&s, c.baseline, &baseline)) &&
 	    session_discover(&s) && session_scope(&s))
 		audit(&s, &c, policy, baseline);

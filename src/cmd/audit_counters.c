@@ -266,7 +266,10 @@ static void judge(struct cmd_session *s, const struct cmd_counters_options *opti
 	free(result.growth);
 	if (how.measures && (options->state || options->interval))
 		cmd_measures_report(s, how.measures);
-	free(how.measures);
+	if (options->state || options->interval)
+		s->figures.measures = how.measures;
+	else
+		free(how.measures);
 	if (c->counters.shares)
 		cmd_shares(s, policy, c, state, read_at);
 	if (s->options->all)
@@ -390,6 +393,18 @@ static bool looked(const struct state_finding *finding, void *arg)
 	return finding->port == FINDING_WHOLE_NODE || fabric->ports[port].known;
 }
 
+static int draw(FILE *out, void *arg)
+{
+	return figure_history(out, arg);
+}
+
+static void draw_history(struct cmd_session *s, const struct cmd_counters *counters)
+{
+	struct figure_history history = {.findings = &s->findings, .state = &counters->state, .now = counters->now};
+
+	report_figure(s->report, "figure_history", "history of links with findings", draw, &history);
+}
+
 void cmd_counters_end(struct cmd_session *s, const struct cmd_counters_options *options, struct cmd_counters *counters)
 {
 	struct looking looking = {s, counters};
@@ -414,7 +429,9 @@ void cmd_counters_end(struct cmd_session *s, const struct cmd_counters_options *
 		report_number(s->report, "held", "findings of before, not clean for long enough", look.held);
 		report_section_end(s->report);
 	}
+	if (options->state && counters->usable)
+		draw_history(s, counters);
 	file_unlock(counters->lock);
 	state_clear(&counters->state);
-	counters_clear(&counters->counters);
+	s->figures.counters = counters->counters; /* drawn, and freed, at the end */
 }

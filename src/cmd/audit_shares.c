@@ -5,6 +5,11 @@
 
 #include "audit_counters.h"
 
+static int draw(FILE *out, void *arg)
+{
+	return figure_had(out, arg);
+}
+
 /* What each class had of the ports that were busy. */
 static void report_shares(struct cmd_session *s, const struct shares_options *options, const struct shares_result *result)
 {
@@ -24,6 +29,9 @@ static void report_shares(struct cmd_session *s, const struct shares_options *op
 	report_number(s->report, "busy", "of these busy", result->busy);
 	report_number(s->report, "low", "classes with less than their share", result->low);
 	report_section_end(s->report);
+	if (options->plan)
+		report_figure(s->report, "figure_had", "what classes had of busy ports", draw,
+			      &(struct figure_had){.fabric = s->fabric, .plan = options->plan, .result = result});
 	if (!s->options->all || !options->plan)
 		return;
 	report_table(s->report, "class_shares", "busy ports", columns, sizeof(columns) / sizeof(columns[0]));

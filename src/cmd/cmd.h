@@ -9,6 +9,7 @@
 #include <argp.h>
 
 #include "ibqos/check.h"
+#include "ibqos/figures.h"
 #include "ibqos/report.h"
 #include "ibqos/rights.h"
 #include "ibqos/trust.h"
@@ -130,6 +131,14 @@ struct cmd_progress {
 	uint32_t from, right;	     /* ports that held them at the first look, and at the last */
 };
 
+/* What is drawn of the fabric at the end (figures.c): what commands have taken from their own work. */
+struct cmd_figures {
+	bool wanted;	/* by the command; only a page for a browser has any */
+	bool *looked;	/* by port index; NULL: all that answered */
+	struct counters counters; /* ports NULL: not asked */
+	struct counter_measure *measures;
+};
+
 struct cmd_session {
 	struct ibqos_ctx *ctx;
 	const struct cmd_options *options;
@@ -147,6 +156,7 @@ struct cmd_session {
 	char *metrics_buffer;
 	size_t metrics_size;
 	enum ibqos_exit least; /* the exit code is never better than this */
+	struct cmd_figures figures;
 	struct cmd_sample *sample; /* of verify: the ports to be looked at; NULL: all */
 	double discovery_seconds;
 	double seconds;	       /* that session_verify() asked */
@@ -190,6 +200,17 @@ void session_failures(struct report *r, const char *key, const char *title, uint
 void session_mads(struct cmd_session *s);
 /* Number of nodes, ports and links found, as fields. */
 void session_fabric_fields(struct cmd_session *s);
+
+/* --- pictures (figures.c) --- */
+
+/* Which ports a verify has judged. */
+void cmd_figures_judged(struct cmd_session *s, const struct verify *verify);
+/* What classes are guaranteed by a plan, at once. */
+struct policy;
+struct plan;
+void cmd_figure_shares(struct cmd_session *s, const struct policy *policy, const struct plan *plan);
+/* Ports and topology of the session's fabric with its findings, where the command wants them; and frees what they were drawn from. */
+void cmd_figures_end(struct cmd_session *s);
 
 /* --- unified differences (diff.c) --- */
 

@@ -307,6 +307,9 @@ enum ibqos_exit cmd_diff_states(struct ibqos_ctx *ctx, int argc, char **argv)
 	    cmd_side_open(&s, o.common.argument[1], &after)) {
 		cmd_sides_report(s.report, o.common.argument[0], &before, o.common.argument[1], &after);
 		cmd_diff_sides(&s, &before, &after, changes, &result);
+		s.figures.wanted = true;
+		s.fabric = after.fabric; /* which the session frees */
+		after.fabric = NULL;
 	}
 	diff_result_clear(&result);
 	changes_free(changes);

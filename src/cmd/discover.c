@@ -191,6 +191,7 @@ enum ibqos_exit cmd_discover(struct ibqos_ctx *ctx, int argc, char **argv)
 	argp_parse(&cmd_discover_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options))
 		return IBQOS_EXIT_UNKNOWN;
+	s.figures.wanted = true;
 	if (session_discover(&s)) {
 		report_nodes(s.report, s.fabric);
 		report_links(s.report, s.fabric);

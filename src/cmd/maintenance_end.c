@@ -150,6 +150,7 @@ static void end(struct cmd_session *s, struct cmd_maintenance *c)
 		return;
 	}
 	report_what(s->report, c);
+	s->figures.wanted = true;
 	if ((c->expect && !cmd_changes_read(s, c->expect, &changes)) || (c->policy && !cmd_policy_is_good(s, c->policy)))
 		goto out;
 	if (find_files(c, &e) != 0)

@@ -115,6 +115,7 @@ enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 	argp_parse(&cmd_plan_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
+	s.figures.wanted = true;
 	if (cmd_compile(&s, options.common.argument[0], options.plan_flags, &p)) {
 		int error = 0;
 
@@ -123,6 +124,7 @@ enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 			error = cmd_report_explain(s.report, &p, s.fabric, options.common.format == REPORT_TEXT);
 		if (error != 0)
 			session_fail(&s, "cannot explain the plan: %s", strerror(-error));
+		cmd_figure_shares(&s, p.policy, p.plan);
 		cmd_report_tables(s.report, p.plan);
 		session_fabric_fields(&s);
 		cmd_plan_guard(&s, &p);

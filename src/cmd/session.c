@@ -275,6 +275,7 @@ enum ibqos_exit session_end(struct cmd_session *s)
 	if (s->findings.lost)
 		ctx_error(s->ctx, "out of memory: the list of findings is not whole");
 	report_findings(s->report, &s->findings, s->options->all);
+	cmd_figures_end(s);
 	error = report_end(s->report, code);
 	if (s->options->output)
 		error = write_whole(s->options->output, error, s->out, &s->buffer, &s->buffer_size);

@@ -183,6 +183,7 @@ static void verify_fabric(struct cmd_session *s, const char *path, const struct 
 		cmd_verify_sm(s, &asked, &told);
 		session_coverage(s, result);
 		verify_findings(verify, &s->findings);
+		cmd_figures_judged(s, verify);
 		verify_fold_not_applied(verify,
 					&(struct verify_not_applied){
 						.path = path,
@@ -248,6 +249,7 @@ static void verify_policy(struct cmd_session *s, const char *path, struct cmd_sm
 	 */
 	if (cmd_compile(s, path, PLAN_ALLOW_DROP | PLAN_TABLES_ONLY, &p) && session_scope(s)) {
 		session_fabric_fields(s);
+		cmd_figure_shares(s, p.policy, p.plan);
 		sm.policy = p.policy;
 		if (verify_files(s, p.policy))
 			sm.config = p.policy->opensm_config;
@@ -312,6 +314,7 @@ enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	s.sample = &options.sample;
+	s.figures.wanted = true;
 	if (options.opensm_conf)
 		verify_conf(&s, options.opensm_conf, sm, &options.paths);
 	else

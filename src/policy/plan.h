@@ -64,8 +64,6 @@ uint32_t plan_bounced(const struct fabric *fabric, unsigned max_op_vls, uint32_t
 int plan_rules(const struct policy *policy, const struct fabric *fabric, struct plan *plan,
 	       struct finding_list *findings);
 
-/* The share that a class asks for on a kind of port, in percent. */
-double plan_wanted_share(const struct policy *policy, enum qos_port_type type, size_t class);
 /* What each class keeps, the least over adapters and switches; what is missing as findings. */
 void plan_work_out_shares(const struct policy *policy, struct plan *plan, struct finding_list *findings);
 /* Classes that keep less than half their share with small packets, as notes. */

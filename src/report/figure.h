@@ -10,6 +10,7 @@
 
 #include "ibqos/figures.h"
 #include "ibqos/layers.h"
+#include "ibqos/report.h"
 
 /* --- figure_marks.c: where findings are --- */
 

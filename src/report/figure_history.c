@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "figure.h"
+#include "ibqos/state.h"
 
 #define PORTS_MAX 200
 #define WIDE 320
@@ -14,9 +15,10 @@
 #define BAR 14
 #define COUNTERS_SHOWN 5
 
-/* A port with findings, the first of which is the worst: the list is sorted. */
+/* A port with findings. */
 struct entry {
 	const struct state_port *port;
+	enum finding_severity worst;
 	size_t first; /* index of its first finding */
 };
 
@@ -35,11 +37,14 @@ static int by_port(const void *left, const void *right)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-static int by_finding(const void *left, const void *right)
+/* The worst first, then as the ports are in the state. */
+static int by_severity(const void *left, const void *right)
 {
 	const struct entry *a = left, *b = right;
 
-	return a->first < b->first ? -1 : a->first > b->first;
+	if (a->worst != b->worst)
+		return a->worst > b->worst ? -1 : 1;
+	return a->port < b->port ? -1 : a->port > b->port;
 }
 
 /* Either end that the state knows; notes are no reason to look back. */
@@ -62,16 +67,21 @@ static int find_entries(struct history *h)
 		if (f->peer_guid && f->peer_port > 0)
 			there = state_port_find(h->in->state, f->peer_guid, (unsigned)f->peer_port);
 		if (here)
-			h->entries[h->count++] = (struct entry){here, i};
+			h->entries[h->count++] = (struct entry){here, f->severity, i};
 		if (there)
-			h->entries[h->count++] = (struct entry){there, i};
+			h->entries[h->count++] = (struct entry){there, f->severity, i};
 	}
 	qsort(h->entries, h->count, sizeof(*h->entries), by_port);
-	for (size_t i = 0; i < h->count; i++)
-		if (i == 0 || h->entries[i].port != h->entries[i - 1].port)
+	for (size_t i = 0; i < h->count; i++) {
+		struct entry *last = kept ? &h->entries[kept - 1] : NULL;
+
+		if (!last || last->port != h->entries[i].port)
 			h->entries[kept++] = h->entries[i];
+		else if (last->worst < h->entries[i].worst)
+			last->worst = h->entries[i].worst;
+	}
 	h->count = kept;
-	qsort(h->entries, h->count, sizeof(*h->entries), by_finding);
+	qsort(h->entries, h->count, sizeof(*h->entries), by_severity);
 	h->left = h->count > PORTS_MAX ? h->count - PORTS_MAX : 0;
 	h->count -= h->left;
 	return 0;

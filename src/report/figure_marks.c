@@ -21,7 +21,7 @@ struct placing {
 	size_t count;
 };
 
-static void raise(uint8_t *worst, uint8_t to)
+static void worsen(uint8_t *worst, uint8_t to)
 {
 	if (*worst < to)
 		*worst = to;
@@ -59,7 +59,7 @@ static void place_pair(struct placing *p, const struct finding *found, uint32_t 
 	if (peer == FABRIC_NONE)
 		return;
 	if (peer_port != FABRIC_NONE)
-		raise(&p->marks->peer[peer_port], worst);
+		worsen(&p->marks->peer[peer_port], worst);
 	if (peer != node)
 		p->marks->at[peer]++;
 	/* a cable is told by the lower node's port; where only the other's is known, by what that is cabled to */
@@ -83,7 +83,7 @@ static void place(struct placing *p, const struct finding *found)
 		if (found->peer_guid && fabric_find_node(f, found->peer_guid) != FABRIC_NONE) {
 			node = fabric_find_node(f, found->peer_guid);
 			port = port_of(f, node, found->peer_port);
-			raise(port != FABRIC_NONE ? &p->marks->port[port] : &p->marks->node[node], worst);
+			worsen(port != FABRIC_NONE ? &p->marks->port[port] : &p->marks->node[node], worst);
 			p->marks->at[node]++;
 			return;
 		}
@@ -91,7 +91,7 @@ static void place(struct placing *p, const struct finding *found)
 		return;
 	}
 	port = port_of(f, node, found->port);
-	raise(port != FABRIC_NONE ? &p->marks->port[port] : &p->marks->node[node], worst);
+	worsen(port != FABRIC_NONE ? &p->marks->port[port] : &p->marks->node[node], worst);
 	p->marks->at[node]++;
 	place_pair(p, found, node, port, worst);
 }
@@ -123,7 +123,7 @@ static void fold_pairs(struct placing *p)
 			*last = (struct pair_mark){.a = item->a, .b = item->b};
 		}
 		last->findings++;
-		raise(&last->worst, item->worst);
+		worsen(&last->worst, item->worst);
 		if (item->port != FABRIC_NONE && !(same && p->items[i - 1].port == item->port))
 			last->cables++;
 	}

@@ -13,7 +13,7 @@
 #define PITCH_X 116
 #define PITCH_Y 150 /* of layers */
 #define WRAP_Y 64   /* of rows of one layer */
-#define IN_A_ROW 24
+#define IN_A_ROW 12
 #define EDGE 8
 #define NAME_SHOWN 16
 #define CIRCLE_LEAST 3
@@ -79,9 +79,17 @@ static void place_row(struct drawing *d, uint32_t *at, uint32_t end, uint32_t co
 	}
 }
 
+/* Switches of a level in each of its rows, which are as even as can be. */
+static uint32_t in_a_row(uint32_t count)
+{
+	uint32_t rows = (count + IN_A_ROW - 1) / IN_A_ROW;
+
+	return rows ? (count + rows - 1) / rows : 1;
+}
+
 static double height_of_level(uint32_t count)
 {
-	return count == 0 ? 0 : PITCH_Y + (count - 1) / IN_A_ROW * (double)WRAP_Y;
+	return count == 0 ? 0 : PITCH_Y + (count - 1) / in_a_row(count) * (double)WRAP_Y;
 }
 
 /* From the bottom up, since that is the order of layers. */
@@ -96,18 +104,19 @@ static void place_layers(struct drawing *d)
 	for (uint32_t at = 0; at < t->layers.count;) {
 		uint32_t count = count_of_level(t, &at, &level);
 
-		most = count > most ? count : most;
+		most = count > 0 && in_a_row(count) > most ? in_a_row(count) : most;
 		d->height += height_of_level(count);
 	}
 	d->height += ARC * 4; /* lines beside the lowest and the highest row */
-	d->width = (most < IN_A_ROW ? most : IN_A_ROW) * (double)PITCH_X + 2 * EDGE;
+	d->width = most * (double)PITCH_X + 2 * EDGE;
 	y = d->height - EDGE - BOX_H / 2.0 - ARC * 2;
 	for (uint32_t at = 0; at < t->layers.count;) {
 		uint32_t first = at, count = count_of_level(t, &at, &level);
 		double row = y;
 
-		for (uint32_t left = count; left > 0; left -= left < IN_A_ROW ? left : IN_A_ROW) {
-			place_row(d, &first, at, left < IN_A_ROW ? left : IN_A_ROW, row);
+		for (uint32_t left = count, wide = in_a_row(count); left > 0; left -= wide) {
+			wide = left < wide ? left : wide;
+			place_row(d, &first, at, wide, row);
 			row -= WRAP_Y;
 		}
 		y -= height_of_level(count);

@@ -22,10 +22,12 @@ EMBED(html_page_css, "src/report/html_page.css");
 EMBED(html_page_js, "src/report/html_page.js");
 EMBED(html_table_js, "src/report/html_table.js");
 EMBED(html_findings_js, "src/report/html_findings.js");
+EMBED(html_figures_css, "src/report/html_figures.css");
+EMBED(html_figures_js, "src/report/html_figures.js");
 
 /* More files of either kind: a row here. Pictures have their style there, as the page lets no style stand in elements. */
-static const char *const styles[] = {html_page_css};
-static const char *const scripts[] = {html_page_js, html_table_js, html_findings_js};
+static const char *const styles[] = {html_page_css, html_figures_css};
+static const char *const scripts[] = {html_page_js, html_table_js, html_findings_js, html_figures_js};
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* " 'sha256-…'" of what stands in one element (CSP 3, 2.3.1) */
