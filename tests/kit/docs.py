@@ -16,7 +16,7 @@ import shlex
 
 from kit import run
 
-DIRECTIVE = re.compile(r"\s*(?:<!--\s*|\.\. )(run|file|rules):\s*(.*?)\s*(?:-->)?\s*$")
+DIRECTIVE = re.compile(r"\s*(?:<!--\s*|\.\. )(run|file|rules|root):\s*(.*?)\s*(?:-->)?\s*$")
 
 
 class Block:

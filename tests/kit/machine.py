@@ -13,6 +13,7 @@ from kit import looks, run, sim
 from tools import netgen
 
 OWN = ("/etc", "/var/lib", "/var/log", "/var/cache")
+INSTALLED = "/usr/local/share"
 PROGRAMS = ("smpquery", "saquery", "sminfo", "ibnetdiscover", "iblinkinfo", "ibqueryerrors", "perfquery")
 # gpu-002's cable has lost three lanes
 FAULTS = ("node=gpu-002 attr=PortInfo : set LinkWidthActive=1", "node=leaf-01 port=2 attr=PortInfo : set LinkWidthActive=1")
@@ -144,6 +145,9 @@ class Machine:
         guid = f"0x{self.net.first.guid + 1:016x}"  # of its port
         self._program("systemctl", SYSTEMCTL.replace("DIR", self.dir).replace("GUID", guid))
         pairs = [x for own in OWN for x in (self.path("root" + own), own)]
+        if not os.path.exists(f"{INSTALLED}/ibqos"):  # else it is what `make install` has put there
+            shutil.copytree(os.path.join(run.TOP, "policies"), self.path("root" + INSTALLED, "ibqos", "policies"))
+            pairs += [self.path("root" + INSTALLED), INSTALLED]
         ready = self.path("ready")
         self.holder = run.start(["unshare", "-m", "-p", "-f", "--kill-child", "sh", "-c", HOLDER, "holder", *pairs, "--", ready],
                                 cwd=self.dir, env=self._env(), stdin=-3, stdout=-3)
