@@ -10,7 +10,7 @@ folder_of() { # which folder a public header belongs to
 	link) echo fabric ;;
 	finding_codes) echo finding ;;
 	opensm_files) echo opensm ;;
-	routes | lanes | layers | paths | audit | counters | state | diff | drain | pkeys) echo check ;;
+	routes | lanes | layers | paths | audit | counters | state | diff | drain | pkeys | rails) echo check ;;
 	figures) echo report ;;
 	changes | site) echo policy ;;
 	preflight | maintenance) echo apply ;;

@@ -63,10 +63,11 @@ enum ibqos_exit cmd_ack(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_diff_states(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_maintenance(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_rails(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv);
 extern const struct argp cmd_discover_argp, cmd_lint_argp, cmd_import_argp, cmd_plan_argp, cmd_apply_argp,
 	cmd_rollback_argp, cmd_history_argp, cmd_confirm_argp, cmd_verify_argp, cmd_trace_argp, cmd_audit_argp,
-	cmd_ack_argp, cmd_diff_states_argp, cmd_snapshot_argp;
+	cmd_ack_argp, cmd_diff_states_argp, cmd_snapshot_argp, cmd_rails_argp;
 
 /* --- options shared by commands (options.c) --- */
 

@@ -2,6 +2,7 @@
 """Files of other tools, written from a snapshot's raw answers by offsets of IBA vol. 1 14.2.5, with no code of ibqos: ibdiagnet's
 db_csv, whose columns are named as ibutils2 names them."""
 from kit import snapfile
+from tools import netgen
 
 
 def bits(data, byte, bit, count):
@@ -151,8 +152,9 @@ def text(sections, newline="\n"):
     return newline.join(lines) + newline
 
 
-def plain(net):
-    """Nodes, ports and links of a net (tools/netgen.py), all 4x NDR and active, as db_csv; no fabric is needed."""
+def plain(net, speeds=False, prefix=None):
+    """Nodes, ports and links of a net (tools/netgen.py), all 4x NDR and active, or with `speeds` as its cables are, as db_csv; no
+    fabric is needed."""
     nodes = sorted(net.nodes.values(), key=lambda n: n.guid)
     values = {"MSMLID": 1, "CapMsk": 0xC000, "LinkWidthActv": 2, "LinkWidthSup": 2, "LinkWidthEn": 2, "LinkSpeedEn": 0xF01, "LinkSpeedActv": 0x800,
               "LinkSpeedSup": 0xF01, "PortPhyState": 5, "PortState": 4, "VLArbHighCap": 8, "VLArbLowCap": 8, "VLCap": 4, "OpVLs": 4, "NMTU": 5,
@@ -162,14 +164,20 @@ def plain(net):
         for number in range(0 if n.kind == "switch" else 1, n.ports + 1):
             up = number == 0 or number in n.cables
             v = dict(values if up else {"CapMsk": 0xC000, "PortState": 1, "PortPhyState": 2}, LID=lid)
-            ports.append([f"0x{n.guid:016x}", f"0x{n.port_guid(max(number, 1)):016x}", number, *(v.get(c, 0) for c in PORT)])
+            if prefix:
+                v["GIDPrfx"] = f"0x{prefix:016x}"
+            if speeds and number in n.cables:
+                width, speed = n.cables[number].kind
+                legacy, ext = netgen.speed_code(speed)
+                v.update(LinkWidthActv=netgen.WIDTH_CODE[width], LinkSpeedActv=legacy | ext << 8)
+            ports.append([f"0x{n.guid:016x}", f"0x{n.port_guid(max(number, 1)):016x}", number, *(v.get(c, 0) for c in ("GIDPrfx", *PORT))])
     links = [[f"0x{a.guid:016x}", ap, f"0x{b.guid:016x}", bp] for a, ap, b, bp in
              {id(c): (c.a, c.ap, c.b, c.bp) for n in nodes for c in n.cables.values()}.values()]
     kinds = {"ca": 1, "switch": 2, "router": 3}
     return text({
         "NODES": (["NodeDesc", "NumPorts", "NodeType", "NodeGUID", "PortGUID", "LocalPortNum"],
                   [[f'"{n.desc}"', n.ports, kinds[n.kind], f"0x{n.guid:016x}", f"0x{n.port_guid(1):016x}", 1] for n in nodes]),
-        "PORTS": (["NodeGuid", "PortGuid", "PortNum", *PORT], ports),
+        "PORTS": (["NodeGuid", "PortGuid", "PortNum", "GIDPrfx", *PORT], ports),
         "LINKS": (["NodeGuid1", "PortNum1", "NodeGuid2", "PortNum2"], links)})
 
 
