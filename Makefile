@@ -98,7 +98,7 @@ $(FLOOR): $(OUT)/tests/%: tests/bench/%.c Makefile
 $(PAGE): tests/tools/page.c $(OUT)/libibqos.a
 	$(call say,TOOL,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(OUT)/libibqos.a $(LDLIBS)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(OUT)/libibqos.a $(LDLIBS)
 
 $(OUT)/fault/%.o: %.c Makefile
 	$(call say,CC,$@)

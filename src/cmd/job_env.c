@@ -151,8 +151,8 @@ enum ibqos_exit cmd_job_env(struct ibqos_ctx *ctx, int argc, char **argv)
 		code = IBQOS_EXIT_UNKNOWN;
 		goto out;
 	}
-	code = options.common.format == REPORT_JSON ? as_report(ctx, &options, class, items, count)
-						    : as_form(ctx, &options, class, items, count);
+	code = options.common.format == REPORT_TEXT ? as_form(ctx, &options, class, items, count)
+						    : as_report(ctx, &options, class, items, count);
 out:
 	job_advice_free(items, count);
 	policy_free(policy);

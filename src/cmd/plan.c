@@ -120,7 +120,7 @@ enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 		int error = 0;
 
 		cmd_report_classes(s.report, p.plan);
-		if (options.explain || options.common.format == REPORT_JSON)
+		if (options.explain || options.common.format == REPORT_JSON || options.common.format == REPORT_HTML)
 			error = cmd_report_explain(s.report, &p, s.fabric, options.common.format == REPORT_TEXT);
 		if (error != 0)
 			session_fail(&s, "cannot explain the plan: %s", strerror(-error));
