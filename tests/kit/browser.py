@@ -5,11 +5,30 @@ import os
 import tempfile
 
 from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
-# What a page must never make happen: set by anything that comes to run.
-PWNED = "return window.pwned !== undefined || document.title.includes('pwned')"
+from kit import run
+
+# of a picture: how many colours, the share of the most frequent one, mean lightness from 0 to 1
+PIXELS = """const [data, done] = arguments, image = new Image();
+image.onload = () => {
+    const canvas = document.createElement("canvas"), colours = new Map();
+    canvas.width = image.width; canvas.height = image.height;
+    const context = canvas.getContext("2d");
+    context.drawImage(image, 0, 0);
+    const bytes = context.getImageData(0, 0, image.width, image.height).data;
+    let light = 0;
+    for (let i = 0; i < bytes.length; i += 4) {
+        const colour = bytes[i] << 16 | bytes[i + 1] << 8 | bytes[i + 2];
+        colours.set(colour, (colours.get(colour) || 0) + 1);
+        light += (bytes[i] + bytes[i + 1] + bytes[i + 2]) / 765;
+    }
+    const count = bytes.length / 4;
+    done([colours.size, Math.max(...colours.values()) / count, light / count]);
+};
+image.src = "data:image/png;base64," + data;"""
 
 
 class Browser:
@@ -58,9 +77,24 @@ class Browser:
         assert len(found) == 1, (selector, len(found))
         return found[0]
 
-    def shot(self, path):
-        self.driver.save_screenshot(str(path))
-        return path
+    def shot(self, name):
+        """A picture of the window, kept in the build's folder browser/, as base64."""
+        folder = os.path.join(os.path.dirname(os.path.dirname(run.page_tool())), "browser")
+        os.makedirs(folder, exist_ok=True)
+        self.driver.save_screenshot(os.path.join(folder, name + ".png"))
+        return self.driver.get_screenshot_as_base64()
+
+    def pixels(self, shot):
+        """(colours, share of the most frequent one, mean lightness) of a picture; leaves the page."""
+        self.log()
+        self.driver.get("about:blank")
+        found = self.driver.execute_async_script(PIXELS, shot)
+        self.driver.get_log("performance")
+        return found
+
+    def keys(self, *keys):
+        """To whatever has the focus."""
+        ActionChains(self.driver).send_keys(*keys).perform()
 
     def log(self):
         """Takes what has come: addresses asked for, and messages of the console (errors, violations of the page's policy)."""

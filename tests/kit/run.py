@@ -140,6 +140,14 @@ def fault_binary():
     return path
 
 
+def page_tool():
+    """tests/tools/page.c: reports of any size through ibqos's own writers."""
+    path = os.path.join(os.path.dirname(overlay()), "page")
+    if not os.path.exists(path):
+        raise KitError(f"{path} is not built: make tools")
+    return path
+
+
 def overlay():
     return os.path.abspath(os.environ.get("IBQOS_OVERLAY") or os.path.join(TOP, "build/release/tests/overlay.so"))
 
