@@ -4,7 +4,7 @@
 # installed; what is missing to build with is named. All is made in a copy of the tree, and left in $OUT/packages.
 #
 #   package.sh dist         ibqos-VERSION.tar.gz: what git tracks, and all but build/ where there is no git
-#   package.sh deb          Debian packages; DEB_BUILD_OPTIONS as dpkg-buildpackage(1) has it
+#   package.sh deb          Debian packages; DEB_BUILD_OPTIONS, DEBFULLNAME and DEBEMAIL as dpkg-buildpackage(1) and debchange(1) have them
 #   package.sh deb-source   Debian source package, for sbuild and autopkgtest
 #   package.sh rpm          RPM packages
 #
@@ -66,6 +66,7 @@ debian_folder() {
 	cp -a contrib/debian "$tree/debian"
 	chmod -R u=rwX,go=rX "$tree/debian"
 	scripts/changelog.py deb >"$tree/debian/changelog"
+	[ -z "${DEBEMAIL:-}" ] || sed -i "s/^Maintainer: .*/Maintainer: ${DEBFULLNAME:-ibqos authors} <$DEBEMAIL>/" "$tree/debian/control"
 }
 
 case ${1:-} in
