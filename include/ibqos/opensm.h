@@ -33,6 +33,11 @@ void opensm_conf_free(struct opensm_conf *conf);
  * NULL if no line does. "(null)" is given as it stands: for a text OpenSM takes it as none. Owned
  * by conf, valid until it is changed.
  */
+/*
+ * A copy of the text with "(not shown)" in place of the value of each key that opens devices, commented out or not: for
+ * people to look at. The caller frees *shown. 0 or -errno.
+ */
+int opensm_conf_redact(const char *text, size_t size, char **shown, size_t *shown_size);
 const char *opensm_conf_get(const struct opensm_conf *conf, const char *key);
 unsigned opensm_conf_line(const struct opensm_conf *conf, const char *key); /* its line number from 1; 0 if none */
 /*

@@ -40,8 +40,8 @@ int trust_path(const struct trust *trust, const char *path, char **why);
  * Whether `path` may be followed to what it is a link to, or replaced by what this process writes: 0, or -EACCES where
  * it lies in a folder in which anybody may make files, and was made there by somebody else than this user or the folder's owner:
  * what Linux refuses with fs.protected_symlinks and fs.protected_regular, for files that are replaced whole.
- * What does not exist is fine; -errno.
+ * What does not exist is fine; -errno. `fd`: of what is there, opened without following it; -1: path is looked at.
  */
-int trust_planted(const char *path);
+int trust_planted(const char *path, int fd);
 
 #endif

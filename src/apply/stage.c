@@ -6,12 +6,21 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "survey.h"
 
 #define STAGE_MODE 0644
 
-static int write_one(const struct transaction *t, const char *name, const char *text, size_t size)
+/* A config has keys: nobody reads it there who could not read it where it comes from. */
+static mode_t config_mode(const struct transaction *t)
+{
+	struct stat st;
+
+	return stat(t->conf.path, &st) == 0 ? st.st_mode & 0644 : STAGE_MODE;
+}
+
+static int write_one(const struct transaction *t, const char *name, const char *text, size_t size, mode_t mode)
 {
 	char *path = NULL;
 	struct finding *f;
@@ -19,7 +28,7 @@ static int write_one(const struct transaction *t, const char *name, const char *
 
 	if (asprintf(&path, "%s/%s", t->options->stage, name) < 0)
 		return -ENOMEM;
-	error = file_replace(path, text, size, STAGE_MODE);
+	error = file_replace(path, text, size, mode);
 	if (error != 0) {
 		f = finding_at(finding_add(t->findings, FINDING_APPLY_NOT_WRITABLE), path, 0, 0);
 		finding_set(&f->got, "%s", strerror(-error));
@@ -42,11 +51,11 @@ static int write_files(const struct transaction *t)
 	}
 	error = shared_keys_text(&t->conf.new, &keys, &size);
 	if (error == 0)
-		error = write_one(t, "opensm.conf", t->conf.new.text, t->conf.new.size);
+		error = write_one(t, "opensm.conf", t->conf.new.text, t->conf.new.size, config_mode(t));
 	if (error == 0)
-		error = write_one(t, "qos-policy.conf", t->rules.new.text, t->rules.new.size);
+		error = write_one(t, "qos-policy.conf", t->rules.new.text, t->rules.new.size, STAGE_MODE);
 	if (error == 0)
-		error = write_one(t, "qos-keys.conf", keys, size);
+		error = write_one(t, "qos-keys.conf", keys, size, STAGE_MODE);
 	free(keys);
 	return error;
 }

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -37,10 +36,11 @@ static bool key_of(char *text, uint64_t *key)
 	return found;
 }
 
-static void warn_of_readers(const struct cmd_session *s, const char *path)
+static void warn_of_readers(struct cmd_session *s, const char *path)
 {
 	struct stat st;
 
+	session_trust(s, path);
 	if (stat(path, &st) == 0 && st.st_mode & (S_IRGRP | S_IROTH))
 		ctx_warn(s->ctx, "key file %s can be read by others: chmod 600 it", path);
 }
@@ -112,6 +112,7 @@ static bool read_config(struct cmd_session *s, struct cmd_secrets *secrets)
 	char *text = NULL;
 	size_t size = 0;
 	int error = file_read(path, &text, &size);
+	bool there = error == 0;
 
 	if (!given && error != 0 && error != -ENOMEM)
 		error = error == -ENOENT || error == -EACCES || error == -ENOTDIR ? 0 : error;
@@ -122,6 +123,10 @@ static bool read_config(struct cmd_session *s, struct cmd_secrets *secrets)
 	free(text);
 	if (error != 0)
 		session_fail(s, "cannot read %s: %s", path, strerror(-error));
+	else if (there && secrets->conf.mkey != 0)
+		warn_of_readers(s, path);
+	else if (there)
+		session_trust(s, path);
 	return error == 0;
 }
 
@@ -157,10 +162,8 @@ bool cmd_secrets_read(struct cmd_session *s, struct cmd_secrets *secrets, struct
 	if (conf->timeout_ms && !o->timeout_given)
 		options->limits.timeout_ms = conf->timeout_ms;
 	options->no_ext_info = conf->no_ext_info;
-	if (secrets->keys.any != 0 || secrets->keys.count > 0) {
+	if (secrets->keys.any != 0 || secrets->keys.count > 0)
 		options->keys = &secrets->keys;
-		prctl(PR_SET_DUMPABLE, 0); /* no core file has them */
-	}
 	return true;
 }
 

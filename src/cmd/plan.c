@@ -57,12 +57,20 @@ const struct argp cmd_plan_argp = {
 static int report_diff(struct report *r, const char *key, const char *path, const char *old, size_t old_size,
 		       const char *new, size_t new_size)
 {
-	char *text = NULL;
-	int error = cmd_diff(path, old, old_size, new, new_size, &text);
+	char *text = NULL, *old_shown = NULL, *new_shown = NULL;
+	int error = old ? opensm_conf_redact(old, old_size, &old_shown, &old_size) : 0;
+
+	/* lines around a change may hold keys; none is ever changed */
+	if (error == 0 && new)
+		error = opensm_conf_redact(new, new_size, &new_shown, &new_size);
+	if (error == 0)
+		error = cmd_diff(path, old_shown, old_size, new_shown, new_size, &text);
 
 	if (error == 0)
 		report_text(r, key, path, text[0] ? text : "(no change)\n");
 	free(text);
+	free(old_shown);
+	free(new_shown);
 	return error;
 }
 

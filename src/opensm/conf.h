@@ -39,4 +39,8 @@ struct conf_option {
 const struct conf_option *conf_option_find(const char *name); /* NULL: OpenSM knows no such key */
 const struct conf_option *conf_options(size_t *count);
 
+/* What may be shown of an option's value: the value, or, of a key (m_key, sm_key, sa_key, cc_key, and what vendors have), that there is one. */
+const char *conf_shown(const char *option, const char *value);
+bool conf_is_secret(const char *option);
+
 #endif

@@ -69,13 +69,6 @@ static bool is_many(const char *key)
 	       strcmp(key, "cc_ca_cong_setting_trigger_threshold") == 0;
 }
 
-static bool is_secret(const char *key)
-{
-	size_t length = strlen(key);
-
-	return length > 4 && strcmp(key + length - 4, "_key") == 0;
-}
-
 int opensm_conf_changes(const struct opensm_conf *file, const struct opensm_conf *running,
 			struct opensm_conf_change **found, size_t *count)
 {
@@ -106,8 +99,8 @@ int opensm_conf_changes(const struct opensm_conf *file, const struct opensm_conf
 		grown[(*count)++] = (struct opensm_conf_change){
 			.key = options[i].name,
 			.line = at.line,
-			.file = is_secret(options[i].name) ? "(not shown)" : at.value,
-			.running = !value ? NULL : is_secret(options[i].name) ? "(not shown)" : value,
+			.file = conf_shown(options[i].name, at.value),
+			.running = value ? conf_shown(options[i].name, value) : NULL,
 		};
 	}
 	return 0;

@@ -76,8 +76,8 @@ static void key_twice(struct lint *l, size_t n, const struct conf_line *line)
 		return;
 	f = lint_tell(l, FINDING_OPENSM_KEY_TWICE, line);
 	f->column = line->key_column;
-	finding_set(&f->got, "%.*s", SHOWN, line->value);
-	finding_set(&f->detail, "line %u sets it to %.*s", last.line, SHOWN, last.value);
+	finding_set(&f->got, "%.*s", SHOWN, conf_shown(line->key, line->value));
+	finding_set(&f->detail, "line %u sets it to %.*s", last.line, SHOWN, conf_shown(line->key, last.value));
 }
 
 /* --- values --- */
@@ -91,7 +91,7 @@ static void check_boolean(struct lint *l, const struct conf_line *line)
 		return;
 	f = lint_tell(l, FINDING_OPENSM_VALUE_DOUBTFUL, line);
 	finding_set(&f->wanted, "TRUE or FALSE, in capitals");
-	finding_set(&f->got, "%.*s", SHOWN, line->value);
+	finding_set(&f->got, "%.*s", SHOWN, conf_shown(line->key, line->value));
 	finding_set(&f->detail, "OpenSM reads FALSE");
 }
 
@@ -114,7 +114,7 @@ static void value_ignored(struct lint *l, const struct conf_line *line, uint64_t
 	struct finding *f = lint_tell(l, FINDING_OPENSM_VALUE_IGNORED, line);
 
 	finding_set(&f->wanted, "a number from 0 to %ju and nothing behind it", (uintmax_t)max);
-	finding_set(&f->got, "%.*s", SHOWN, *line->value ? line->value : "nothing");
+	finding_set(&f->got, "%.*s", SHOWN, *line->value ? conf_shown(line->key, line->value) : "nothing");
 	finding_set(&f->detail, "what an earlier line says stays, or what OpenSM has it at");
 }
 
@@ -132,8 +132,11 @@ static void check_number(struct lint *l, const struct conf_line *line, enum conf
 		struct finding *f = lint_tell(l, FINDING_OPENSM_VALUE_DOUBTFUL, line);
 
 		finding_set(&f->wanted, "a number without leading zeros");
-		finding_set(&f->got, "%.*s", SHOWN, line->value);
-		finding_set(&f->detail, "a leading zero makes it octal: OpenSM reads %ju", (uintmax_t)number);
+		finding_set(&f->got, "%.*s", SHOWN, conf_shown(line->key, line->value));
+		if (conf_is_secret(line->key))
+			finding_set(&f->detail, "a leading zero makes it octal");
+		else
+			finding_set(&f->detail, "a leading zero makes it octal: OpenSM reads %ju", (uintmax_t)number);
 	}
 }
 

@@ -245,7 +245,33 @@ static char *link_of(const struct opensm_instance *instance, const char *entry)
 	return length < 0 ? NULL : strndup(target, (size_t)length);
 }
 
-/* Arguments with a blank between, those with blanks or nothing in them in quotes. */
+/* Whether a word of OpenSM's command line is -k, or the start of --sm_key or --cc_key as getopt_long_only(3) takes it: a key is behind. */
+static bool has_key_behind(const char *word)
+{
+	static const char *const names[] = {"sm_key", "cc_key"};
+	size_t length;
+
+	if (strcmp(word, "-k") == 0)
+		return true;
+	word += word[0] == '-' ? word[1] == '-' ? 2 : 1 : 0;
+	length = strcspn(word, "=");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (length >= 3 && strncmp(word, names[i], length) == 0)
+			return true;
+	return false;
+}
+
+/* What of a word may be shown; `before` is the one in front of it. */
+static const char *word_shown(const char *word, const char *before)
+{
+	if (before && has_key_behind(before) && !strchr(before, '='))
+		return "(not shown)";
+	if (word[0] == '-' && word[1] == 'k' && word[2])
+		return "-k(not shown)";
+	return word[0] == '-' && has_key_behind(word) && strchr(word, '=') ? "--sm_key=(not shown)" : word;
+}
+
+/* Arguments with a blank between, those with blanks or nothing in them in quotes; keys are not shown. */
 static char *command_text(const char *cmdline, size_t size)
 {
 	char *text = NULL, *printable;
@@ -254,10 +280,11 @@ static char *command_text(const char *cmdline, size_t size)
 
 	if (!out)
 		return NULL;
-	for (const char *at = cmdline; at < cmdline + size; at += strlen(at) + 1) {
-		bool quoted = *at == '\0' || strpbrk(at, " \t\n'\"");
+	for (const char *at = cmdline, *before = NULL; at < cmdline + size; before = at, at += strlen(at) + 1) {
+		const char *word = word_shown(at, before);
+		bool quoted = *word == '\0' || strpbrk(word, " \t\n'\"");
 
-		fprintf(out, "%s%s%s%s", at == cmdline ? "" : " ", quoted ? "'" : "", at, quoted ? "'" : "");
+		fprintf(out, "%s%s%s%s", before ? " " : "", quoted ? "'" : "", word, quoted ? "'" : "");
 	}
 	if (text_stream_end(out, &text) != 0)
 		return NULL;

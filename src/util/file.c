@@ -16,6 +16,7 @@
 
 #include "attributes.h"
 #include "ibqos/faultpoint.h"
+#include "ibqos/trust.h"
 #include "ibqos/util.h"
 
 #define TEMP_PREFIX ".ibqos-"
@@ -110,18 +111,27 @@ static int follow_links(const char *path, char **target)
 
 	for (int hop = 0; at; hop++) {
 		char link[4096], *next;
-		ssize_t length = readlink(at, link, sizeof(link));
+		ssize_t length;
+		int fd = open(at, O_PATH | O_NOFOLLOW | O_CLOEXEC); /* so that what is judged is what is read */
 
-		if (length < 0 && (errno == EINVAL || errno == ENOENT)) {
+		if (fd < 0 && errno == ENOENT) {
 			*target = at;
 			return 0;
 		}
-		if (length < 0)
+		rc = fd < 0 ? -errno : trust_planted(at, fd);
+		length = rc == 0 ? readlinkat(fd, "", link, sizeof(link)) : -1;
+		if (rc == 0 && length < 0 && errno != ENOENT && errno != EINVAL) /* ENOENT: it is no link */
 			rc = -errno;
-		else if (length == (ssize_t)sizeof(link))
+		if (fd >= 0)
+			close(fd);
+		if (rc == 0 && length < 0) {
+			*target = at;
+			return 0;
+		}
+		if (rc == 0 && length == (ssize_t)sizeof(link))
 			rc = -ENAMETOOLONG;
-		else
-			rc = hop < LINKS_MAX ? 0 : -ELOOP;
+		else if (rc == 0 && hop >= LINKS_MAX)
+			rc = -ELOOP;
 		if (rc < 0)
 			break;
 		link[length] = '\0';
@@ -217,7 +227,7 @@ int file_replace(const char *path, const void *data, size_t size, mode_t mode)
 	rc = follow_links(path, &target);
 	if (rc < 0)
 		goto out;
-	exists = stat(target, &old) == 0;
+	exists = lstat(target, &old) == 0; /* a link that has come since is refused, as all but files */
 	if (!exists && errno != ENOENT) {
 		rc = -errno;
 		goto out;

@@ -37,8 +37,13 @@ int file_lock(const struct ibqos_ctx *ctx, const char *path, unsigned wait_ms, i
 	free(target);
 	if (!name)
 		return -ENOMEM;
-	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-	error = fd < 0 ? -errno : try_lock(fd);
+	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+	if (fd < 0)
+		error = -errno;
+	else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) /* somebody has put a pipe there */
+		error = -EINVAL;
+	else
+		error = try_lock(fd);
 	free(name);
 	while (error == -EWOULDBLOCK && clock_ns() < end) {
 		if (ctx_stopped(ctx)) {

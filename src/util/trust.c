@@ -299,7 +299,7 @@ int trust_path(const struct trust *trust, const char *path, char **why)
 	return r == -ENOENT || r == -ENOTDIR ? 0 : r;
 }
 
-int trust_planted(const char *path)
+int trust_planted(const char *path, int fd)
 {
 	const char *slash = strrchr(path, '/');
 	char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
@@ -308,7 +308,7 @@ int trust_planted(const char *path)
 
 	if (!folder)
 		goto out;
-	error = lstat(path, &st) == 0 && stat(folder, &above) == 0 ? 0 : errno == ENOENT || errno == ENOTDIR ? 1 : -errno;
+	error = (fd < 0 ? lstat(path, &st) : fstat(fd, &st)) == 0 && stat(folder, &above) == 0 ? 0 : errno == ENOENT || errno == ENOTDIR ? 1 : -errno;
 	if (error == 0 && above.st_mode & S_IWOTH && st.st_uid != geteuid() && st.st_uid != above.st_uid)
 		error = -EACCES;
 out:
