@@ -47,13 +47,23 @@ static size_t decode(const char *text, size_t size, uint32_t *code)
 }
 
 /*
- * Control characters, C1 included, and those that break a line or turn the direction of what
- * follows: each lets a name change how the text around it reads.
+ * Control characters, C1 included, those that break a line or turn the direction of what follows, and those that do not
+ * show at all: each lets a name change how the text around it reads, or look like another name.
  */
 static bool is_control(uint32_t code)
 {
-	return code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x061c || code == 0x200e ||
-	       code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{0x00, 0x1f},	    {0x7f, 0x9f},     {0xad, 0xad},	{0x61c, 0x61c},	  {0x180b, 0x180f},
+		{0x200b, 0x200f},   {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},
+		{0xfff9, 0xfffb},   {0xe0000, 0xe0fff},
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (code >= ranges[i].first && code <= ranges[i].last)
+			return true;
+	return false;
 }
 
 size_t text_char(const char *text, size_t size)
