@@ -45,6 +45,11 @@ echo "monitoring:"
 IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \
 	pytest_suite "Prometheus, schedules, plugin (tests/monitoring)" --dist loadfile tests/monitoring
 
+# Every command of README, guides and manual pages as it stands; README's from an empty Debian root on (docs/testing.md).
+echo "documentation:"
+IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \
+	pytest_suite "commands of the documentation (tests/docs)" tests/docs/test_empty_root.py tests/docs/test_docs.py
+
 if [ -n "${EXTRA_ALL:-}" ]; then
 	# valgrind 3.19 has no pidfd_open(), which test_opensm_instance, test_sm and apply need; its own memory makes
 	# test_report_stream's measurement void. All of these run under the sanitizers above.
