@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * state: what an audit remembers for the next one, in a file: counters of ports, findings since when, and what was
- * acknowledged (part of folder check). Format: docs/state-file.md.
+ * acknowledged (part of folder check). Format: docs/counters.md, "The state file".
  */
 #ifndef IBQOS_STATE_H
 #define IBQOS_STATE_H

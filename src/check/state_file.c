@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The state file read: lines of words. Format: docs/state-file.md. What is written is read as the same, and nothing else is taken:
- * a file of which a line is missing or changed beyond reason is refused as a whole.
+ * The state file read: lines of words. Format: docs/counters.md, "The state file". What is written is read as the same, and
+ * nothing else is taken: a file of which a line is missing or changed beyond reason is refused as a whole.
  */
 #include <errno.h>
 #include <inttypes.h>

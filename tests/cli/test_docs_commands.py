@@ -89,3 +89,13 @@ def test_files_are_there():
             if name not in ELSEWHERE and not os.path.exists(os.path.join(run.TOP, name)) and not os.path.exists(os.path.join(folder, name)):
                 wrong.append((document, name))
     assert not wrong, wrong
+
+
+PROMISED = {"docs/packaging.md", "docs/html-report.md"}
+
+
+def test_documents_that_sources_name_are_there():
+    files = run.run(["git", "-c", f"safe.directory={run.TOP}", "-C", run.TOP, "ls-files", "--", "include", "src", "mk", "scripts", "contrib", "Makefile"]).ok().stdout.split()
+    named = {(m, f) for f in files for m in re.findall(r"\bdocs/[\w./-]+\.(?:md|json|rst)\b", text(f))}
+    assert len(files) > 300 and len(named) > 10
+    assert not [x for x in named if x[0] not in PROMISED and not os.path.exists(os.path.join(run.TOP, x[0]))]
