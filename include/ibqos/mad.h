@@ -271,6 +271,8 @@ struct mad_job {
 	 * had no more, and for new ones, by raising `devices`. Not after MAD_NOT_ASKED.
 	 */
 	bool grows;
+	const char *what; /* for people: what is being done; NULL: nothing is shown */
+	uint64_t total;	  /* queries in all; 0: not known */
 };
 
 /*

@@ -37,6 +37,14 @@ struct report;
 
 /* Starts a report; `out` is borrowed. NULL: out of memory. JSON begins with format, ibqos version, command, fabric. */
 struct report *report_begin(const struct ibqos_ctx *ctx, FILE *out, enum report_format format);
+/* How text looks. Other formats are the same for everybody. */
+struct report_style {
+	bool color;	/* of severities and the verdict, by SGR sequences; they say the same in words */
+	unsigned width; /* columns that tables and lists keep to where that can be, by lines more, never by cutting; 0: none */
+	bool brief;	/* only findings and verdict */
+};
+void report_set_style(struct report *r, const struct report_style *style);
+
 /*
  * From here on `also`, of another format and begun just now, gets all that `r` gets; it is ended after `r`, by its own
  * report_end(). Nothing else is called with it.

@@ -98,6 +98,8 @@ struct source_asker {
 	bool (*next)(void *arg, uint32_t which, struct source_query *query);
 	void (*answer)(void *arg, const struct source_query *query, const struct mad_answer *answer);
 	void *arg;
+	const char *what; /* for people: what is read; NULL: not shown */
+	uint64_t total;	  /* queries in all, where that is known; 0: not */
 };
 
 /*

@@ -27,6 +27,16 @@ enum ibqos_exit {
 
 struct trust; /* ibqos/trust.h */
 
+/*
+ * Who shows how far long work has come. `what` names the kind of work and stays valid, `total` 0: nobody knows how much there
+ * is. hide() takes away what is shown: before anything else is written, and when the work ends.
+ */
+struct ibqos_progress {
+	void (*step)(void *arg, const char *what, uint64_t done, uint64_t total);
+	void (*hide)(void *arg);
+	void *arg;
+};
+
 /* What every layer needs to know of the run. Made by main, read-only below it. */
 struct ibqos_ctx {
 	const char *program;		   /* "ibqos", starts each message */
@@ -37,6 +47,7 @@ struct ibqos_ctx {
 	struct trust *trust;		   /* who may have written what the run goes by; NULL: root and the user */
 	FILE *err;			   /* messages; never findings */
 	int verbosity;			   /* -1 errors alone, 0 and warnings, 1 and info (-v), 2 and debug (-d) */
+	const struct ibqos_progress *progress; /* NULL: nobody wants to know */
 	volatile sig_atomic_t *stop;	   /* becomes nonzero when the user asked to stop; may be NULL. Only a roll
 					      back clears it, while it holds the signals off */
 };
@@ -49,6 +60,10 @@ __attribute__((format(printf, 2, 3))) void ctx_error(const struct ibqos_ctx *ctx
 __attribute__((format(printf, 2, 3))) void ctx_warn(const struct ibqos_ctx *ctx, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void ctx_info(const struct ibqos_ctx *ctx, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void ctx_debug(const struct ibqos_ctx *ctx, const char *format, ...);
+
+/* How far the work named `what` has come; cheap, and nothing where nobody shows it. */
+void ctx_progress(const struct ibqos_ctx *ctx, const char *what, uint64_t done, uint64_t total);
+void ctx_progress_end(const struct ibqos_ctx *ctx);
 
 /* True once a signal asked the run to end. */
 bool ctx_stopped(const struct ibqos_ctx *ctx);
@@ -118,6 +133,12 @@ char *text_utf8(const void *raw, size_t size);
 
 /* Bytes of the printable UTF-8 character that `text` starts with; 0 if it is a control or not UTF-8. */
 size_t text_char(const char *text, size_t size);
+
+/*
+ * Columns that `size` bytes of valid UTF-8 take on a terminal, by wcwidth(3): 2 for East Asian wide characters, 0 for combining ones. In a locale
+ * that is not UTF-8 each character counts as one.
+ */
+size_t text_width(const char *text, size_t size);
 
 /*
  * Reads a whole string as an unsigned number, decimal without leading zeros or hexadecimal with

@@ -218,11 +218,14 @@ static int ask(struct asking *a, struct source *source, unsigned round, int befo
 {
 	const struct mad_answer none = {.outcome = MAD_NOT_ASKED};
 	struct source_asker asker = {
-		.agents = a->agents, .agent_count = a->agent_count, .next = next, .answer = take, .arg = a};
+		.agents = a->agents, .agent_count = a->agent_count, .next = next, .answer = take, .arg = a, .what = "reading counters"};
 	struct source_query query;
 	int error = before;
 
 	a->round = round;
+	for (uint32_t i = 0; i < a->agent_count; i++) /* what an answer adds is for another round */
+		for (uint32_t port = a->agents[i]; port <= last_of(a->fabric, a->agents[i]); port++)
+			asker.total += (uint64_t)__builtin_popcount(a->wants[port] & round);
 	for (uint32_t i = 0; i < a->agent_count; i++)
 		a->at[i] = a->agents[i];
 	if (a->agent_count > 0 && error == 0)

@@ -318,7 +318,7 @@ static int listen_discover(struct source *source, struct finding_list *findings,
 static int listen_ask(struct source *source, const struct fabric *fabric, const struct source_asker *asker)
 {
 	struct listener *l = (struct listener *)source;
-	struct source_asker mine = {.agents = asker->agents, .agent_count = asker->agent_count, .next = pass_next,
+	struct source_asker mine = {.agents = asker->agents, .agent_count = asker->agent_count, .what = asker->what, .total = asker->total, .next = pass_next,
 				    .answer = pass_answer, .arg = l};
 
 	l->asker = asker;

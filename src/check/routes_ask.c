@@ -102,7 +102,8 @@ static bool wants(const struct routes_switch *s)
 
 int routes_read(struct routes *routes, struct source *source)
 {
-	struct source_asker asker = {.agents = routes->agents, .next = next_block, .answer = take_block, .arg = routes};
+	struct source_asker asker = {.agents = routes->agents, .next = next_block, .answer = take_block, .arg = routes,
+				     .what = "reading forwarding tables"};
 	struct source_query query;
 	struct mad_answer none = {.outcome = MAD_NOT_ASKED};
 	int error = 0;
@@ -113,8 +114,11 @@ int routes_read(struct routes *routes, struct source *source)
 		struct routes_switch *s = &routes->switches[i];
 
 		s->at = 0;
-		if (wants(s))
-			routes->agents[routes->agent_count++] = routes->fabric->nodes[i].first_port;
+		if (!wants(s))
+			continue;
+		routes->agents[routes->agent_count++] = routes->fabric->nodes[i].first_port;
+		for (uint32_t block = 0; block < s->block_count; block++)
+			asker.total += s->blocks[block] == BLOCK_WANTED;
 	}
 	asker.agent_count = routes->agent_count;
 	if (asker.agent_count > 0)
@@ -172,12 +176,12 @@ static void want_adaptive(struct routes *routes, uint32_t node)
 int routes_read_adaptive(struct routes *routes, struct source *source, const uint32_t *nodes, uint32_t count)
 {
 	struct source_asker asker = {
-		.agents = routes->agents, .next = next_adaptive, .answer = take_adaptive, .arg = routes};
+		.agents = routes->agents, .next = next_adaptive, .answer = take_adaptive, .arg = routes, .what = "asking for adaptive routing"};
 	uint32_t i;
 
 	routes->agent_count = 0;
 	for (i = 0; i < (nodes ? count : routes->fabric->node_count); i++)
 		want_adaptive(routes, nodes ? nodes[i] : i);
-	asker.agent_count = routes->agent_count;
+	asker.total = asker.agent_count = routes->agent_count;
 	return asker.agent_count > 0 ? source_ask(source, routes->fabric, &asker) : 0;
 }

@@ -294,8 +294,11 @@ static void settle_pass(struct verify *v)
 
 static int run_pass(struct verify *v, struct source *source, enum verify_item pass, bool ask)
 {
-	struct source_asker asker = {
-		.agents = v->run_agents, .next = verify_next, .answer = verify_answer, .arg = v};
+	struct source_asker asker = {.agents = v->run_agents,
+				     .next = verify_next,
+				     .answer = verify_answer,
+				     .arg = v,
+				     .what = pass == VERIFY_PORT_INFO ? "reading ports" : "reading tables"};
 	int error = 0;
 	uint32_t i;
 
@@ -312,6 +315,8 @@ static int run_pass(struct verify *v, struct source *source, enum verify_item pa
 		agent->step = 0;
 	}
 	asker.agent_count = v->run_count;
+	for (i = 0; v->ctx->progress && i < v->run_count; i++)
+		asker.total += verify_queries(v, &v->agents[v->run[i]]);
 	if (ask && v->run_count > 0)
 		error = source_ask(source, v->fabric, &asker);
 	settle_pass(v);

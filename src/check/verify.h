@@ -94,6 +94,8 @@ struct verify {
 
 /* The next query of the pass to an agent, counted as asked; false: no more. */
 bool verify_next_query(struct verify *v, struct agent_state *agent, struct source_query *query);
+/* How many queries this pass has for an agent in all. */
+uint64_t verify_queries(const struct verify *v, const struct agent_state *agent);
 /* The callbacks of source_ask(); arg is the struct verify. */
 bool verify_next(void *arg, uint32_t which, struct source_query *query);
 void verify_answer(void *arg, const struct source_query *query, const struct mad_answer *answer);

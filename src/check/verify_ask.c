@@ -69,6 +69,17 @@ bool verify_next_query(struct verify *v, struct agent_state *agent, struct sourc
 	return false;
 }
 
+uint64_t verify_queries(const struct verify *v, const struct agent_state *agent)
+{
+	struct source_query unused;
+	uint64_t count = 0;
+
+	for (uint32_t port = agent->first; port < agent->end; port++)
+		for (unsigned step = 0; step < port_steps(v, port); step++)
+			count += v->pass == VERIFY_PORT_INFO || table_query(v, port, step, &unused);
+	return count;
+}
+
 bool verify_next(void *arg, uint32_t which, struct source_query *query)
 {
 	struct verify *v = arg;

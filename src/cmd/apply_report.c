@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* What apply and rollback share. */
 #include <string.h>
-#include <unistd.h>
 
 #include "apply_report.h"
 
@@ -49,28 +48,23 @@ static void format_rest(const struct cmd_progress *p, uint32_t right, uint32_t r
 			 (double)(now - p->began_ns) / 1e9 * rest / (right - p->from) + 0.5);
 }
 
-/* On a terminal, one line that is written over; with -v elsewhere a line a second; else nothing. */
+/* Tables that come slowly: how many ports hold them so far. */
 static bool show_progress(void *arg, const char *step, const struct verify_result *result)
 {
 	struct cmd_session *s = arg;
 	struct cmd_progress *p = &s->progress;
 	uint32_t rest = result->ports_differ + result->ports_unknown, right = result->ports - rest;
-	bool terminal = isatty(fileno(s->ctx->err));
 	uint64_t now = clock_ns();
 	char more[32];
 
 	if (p->began_ns == 0 || right < p->right) /* other tables to come */
 		*p = (struct cmd_progress){.began_ns = now, .from = right};
 	p->right = right;
-	if (s->ctx->verbosity < (terminal ? 0 : 1) || (!terminal && p->shown_ns != 0 && now - p->shown_ns < 1000000000))
-		return true;
-	p->shown_ns = now;
+	if (!cmd_line_due(&s->line, now, false) && !(s->line.shown_ns != 0 && rest == 0))
+		return true; /* all of them is shown in any case */
 	format_rest(p, right, rest, now, more);
-	if (terminal)
-		fprintf(s->ctx->err, "\r%s: %s: %u of %u ports hold the tables, %.0f s%s\033[K", s->ctx->program, step, right,
-			result->ports, (double)(now - p->began_ns) / 1e9, more);
-	else
-		ctx_info(s->ctx, "%s: %u of %u ports hold the tables%s", step, right, result->ports, more);
+	cmd_line_show(&s->line, now, "%s%s%s: %u of %u ports hold the tables, %.0f s%s", s->line.terminal ? s->ctx->program : "",
+		      s->line.terminal ? ": " : "", step, right, result->ports, (double)(now - p->began_ns) / 1e9, more);
 	return true;
 }
 
@@ -108,8 +102,7 @@ void cmd_apply_end(struct cmd_session *s, const struct apply_result *result, int
 {
 	struct report *r = s->report;
 
-	if (s->ctx->verbosity >= 0 && isatty(fileno(s->ctx->err)) && result->reloads > 0)
-		fputc('\n', s->ctx->err);
+	ctx_progress_end(s->ctx);
 	if (error != 0)
 		session_fail(s, "cannot %s: %s", s->ctx->command, strerror(-error));
 	if (result->outcome == APPLY_REFUSED) {

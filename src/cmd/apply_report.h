@@ -20,7 +20,7 @@ error_t cmd_parse_change(int key, char *arg, struct argp_state *state);
 void cmd_apply_defaults(struct apply_options *options);
 /* Has what preflight finds reported before a file is touched, and progress shown. Comes before the run. */
 void cmd_apply_begin(struct apply_options *options, struct cmd_session *s);
-/* Ends the line of progress, reports the result and sets the least exit code. `error`: what the call returned. */
+/* Takes the line of progress away, reports the result and sets the least exit code. `error`: what the call returned. */
 void cmd_apply_end(struct cmd_session *s, const struct apply_result *result, int error);
 
 /* What was found out before; nothing if it did not come so far. */

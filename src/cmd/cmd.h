@@ -8,6 +8,8 @@
 
 #include <argp.h>
 
+#include "progress.h"
+
 #include "ibqos/check.h"
 #include "ibqos/figures.h"
 #include "ibqos/report.h"
@@ -89,6 +91,7 @@ struct cmd_options {
 	const char *labels[CMD_LABELS_MAX]; /* "name=value" */
 	unsigned label_count;
 	bool writes;	    /* the command writes a file of its own, besides --output and --metrics */
+	enum { CMD_COLOR_AUTO, CMD_COLOR_ALWAYS, CMD_COLOR_NEVER } color;
 	bool all;	    /* name each place of a group of findings */
 	struct scope_name scope[CMD_SCOPE_MAX]; /* the part of the fabric that it is about */
 	unsigned scope_count;			/* 0: all of it */
@@ -128,7 +131,7 @@ struct cmd_secrets {
 
 /* How far ports have come that take new tables. */
 struct cmd_progress {
-	uint64_t began_ns, shown_ns; /* 0: not yet */
+	uint64_t began_ns;	     /* 0: not yet */
 	uint32_t from, right;	     /* ports that held them at the first look, and at the last */
 };
 
@@ -161,6 +164,7 @@ struct cmd_session {
 	struct cmd_sample *sample; /* of verify: the ports to be looked at; NULL: all */
 	double discovery_seconds;
 	double seconds;	       /* that session_verify() asked */
+	struct cmd_line line;
 	struct cmd_progress progress;
 };
 

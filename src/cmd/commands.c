@@ -29,7 +29,7 @@ const struct cmd cmd_table[] = {
 const struct cmd_global cmd_globals[] = {
 	{"verbose", 'v', "more messages"},
 	{"debug", 'd', "debugging messages"},
-	{"quiet", 'q', "errors only"},
+	{"quiet", 'q', "only findings and the verdict, and of messages only errors"},
 	{"version", 'V', "show the version"},
 	{"help", 'h', "show this help"},
 	{0},

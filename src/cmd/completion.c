@@ -19,6 +19,7 @@ struct value {
 static const struct value values[] = {
 	{NULL, "format", COMPLETION_WORDS},	{NULL, "walker", COMPLETION_WORDS},
 	{NULL, "link-layer", COMPLETION_WORDS}, {NULL, "since", COMPLETION_WORDS},
+	{NULL, "color", COMPLETION_WORDS},
 	{NULL, "form", COMPLETION_WORDS},	{NULL, "stack", COMPLETION_LIST},
 	{NULL, "Ca", COMPLETION_ADAPTER},	{NULL, "hca", COMPLETION_ADAPTER},
 	{NULL, "policy", COMPLETION_YAML},	{NULL, "expect", COMPLETION_YAML},
@@ -118,6 +119,8 @@ void completion_words(FILE *out, const char *option)
 		fputs("native libibnetdisc", out);
 	} else if (strcmp(option, "link-layer") == 0) {
 		fputs("infiniband ethernet", out);
+	} else if (strcmp(option, "color") == 0) {
+		fputs("auto always never", out);
 	} else if (strcmp(option, "since") == 0) {
 		fputs("last", out);
 	} else if (strcmp(option, "form") == 0) {

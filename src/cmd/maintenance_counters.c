@@ -177,21 +177,24 @@ static int find_touched(const struct fabric *f, const struct state *begin, const
 	return 0;
 }
 
-static void show(const struct cmd_session *s, const struct touched *t, double left, uint64_t *shown)
+/* Elsewhere than on a terminal this is said without -v, too: who waits for hours wants to know why. */
+static void show(struct cmd_session *s, const struct touched *t, double left, uint64_t *shown)
 {
-	bool terminal = isatty(STDERR_FILENO);
 	uint64_t now = clock_ns();
 
-	if (s->ctx->verbosity < 0 || (*shown != 0 && now - *shown < (terminal ? SHOW_NS / 10 : SHOW_NS)))
+	if (s->ctx->verbosity < 0 || (*shown != 0 && now - *shown < (s->line.terminal ? SHOW_NS / 10 : SHOW_NS)))
 		return;
 	*shown = now;
-	fprintf(s->ctx->err, "%s%s: %u links have not been up long enough to be judged, waiting for %.0f s%s",
-		terminal ? "\r" : "", s->ctx->program, t->early, ceil(left), terminal ? "\033[K" : "\n");
-	fflush(s->ctx->err);
+	if (s->line.terminal)
+		cmd_line_show(&s->line, now, "%s: %u links have not been up long enough to be judged, waiting for %.0f s", s->ctx->program, t->early,
+			      ceil(left));
+	else
+		fprintf(s->ctx->err, "%s: %u links have not been up long enough to be judged, waiting for %.0f s\n", s->ctx->program, t->early,
+			ceil(left));
 }
 
 /* Until the last of them can be judged, the time given is over, or a signal comes. True if any time went by. */
-static bool wait_for(const struct cmd_session *s, const struct touched *t, unsigned wait_s)
+static bool wait_for(struct cmd_session *s, const struct touched *t, unsigned wait_s)
 {
 	double seconds = t->left + 1 < wait_s ? t->left + 1 : wait_s;
 	uint64_t begun = clock_ns(), shown = 0, end = begun + (uint64_t)(seconds * 1e9);
@@ -200,8 +203,7 @@ static bool wait_for(const struct cmd_session *s, const struct touched *t, unsig
 		show(s, t, (double)(end - clock_ns()) / 1e9, &shown);
 		usleep(NAP_US);
 	}
-	if (shown != 0 && isatty(STDERR_FILENO))
-		fprintf(s->ctx->err, "\n");
+	ctx_progress_end(s->ctx);
 	return shown != 0;
 }
 

@@ -25,6 +25,7 @@ enum {
 	KEY_METRICS,
 	KEY_LABEL,
 	KEY_ALL,
+	KEY_COLOR,
 	KEY_TRUST,
 	KEY_USAGE,
 };
@@ -70,11 +71,12 @@ static const struct argp_option output_options[] = {
 	{"metrics", KEY_METRICS, "FILE", 0, "besides, write metrics there for node_exporter's textfile collector, replacing the file whole", 0},
 	{"label", KEY_LABEL, "NAME=VALUE", 0, "a label of all metrics, as job_id=1234; may be repeated", 0},
 	{"all", KEY_ALL, NULL, 0, "name each place of alike findings", 0},
+	{"color", KEY_COLOR, "WHEN", 0, "colour of words: auto (default; on a terminal, unless NO_COLOR is set), always or never", 0},
 	{NULL, 0, NULL, 0, "Other:", 3},
 	{"trust", KEY_TRUST, "USER:GROUP", 0, "who else may write the files that it goes by: USER, :GROUP, or both; may be repeated", 0},
 	{"verbose", 'v', NULL, 0, "more messages", 0},
 	{"debug", 'd', NULL, 0, "debugging messages", 0},
-	{"quiet", 'q', NULL, 0, "errors only", 0},
+	{"quiet", 'q', NULL, 0, "only findings and the verdict, and of messages only errors", 0},
 	{"version", 'V', NULL, 0, "show the version", 0},
 	{"help", 'h', NULL, 0, "show this help", 0},
 	{"usage", KEY_USAGE, NULL, OPTION_HIDDEN, NULL, 0},
@@ -281,6 +283,16 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ALL:
 		o->all = true;
+		return 0;
+	case KEY_COLOR:
+		if (strcmp(arg, "auto") == 0)
+			o->color = CMD_COLOR_AUTO;
+		else if (strcmp(arg, "always") == 0)
+			o->color = CMD_COLOR_ALWAYS;
+		else if (strcmp(arg, "never") == 0)
+			o->color = CMD_COLOR_NEVER;
+		else
+			argp_error(state, "--color takes one of auto, always, never, not '%s'", arg);
 		return 0;
 	case KEY_TRUST:
 		add_trust(state, o, arg);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "keys.h"
+#include "terminal.h"
 #include "verify_sample.h"
 
 #include "ibqos/snapshot.h"
@@ -87,6 +88,8 @@ static void report_labels(struct cmd_session *s)
 
 bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cmd_options *options)
 {
+	struct report_style style = cmd_style(ctx, options);
+
 	*s = (struct cmd_session){.ctx = ctx, .options = options, .out = stdout};
 	if (ctx->reads_only)
 		rights_keep(ctx, options->writes || options->output || options->metrics ? RIGHTS_WRITE : RIGHTS_READ);
@@ -99,9 +102,11 @@ bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cm
 				    : report_begin(ctx, s->out, options->format);
 	if (!s->report)
 		goto fail;
+	report_set_style(s->report, &style);
 	if (s->metrics)
 		report_also(s->report, s->metrics);
 	report_labels(s);
+	cmd_line_begin(&s->line, ctx);
 	return true;
 fail:
 	ctx_error(ctx, "out of memory");
@@ -289,6 +294,7 @@ enum ibqos_exit session_end(struct cmd_session *s)
 	enum ibqos_exit code;
 	int error;
 
+	cmd_line_end(&s->line, s->ctx);
 	if (ctx_stopped(s->ctx) && s->least == IBQOS_EXIT_CLEAN)
 		session_fail(s, "stopped by a signal: the result is not whole");
 	finding_list_sort(&s->findings);

@@ -271,9 +271,19 @@ static int set_timeout(struct mad_engine *engine, const struct mad_job *job)
 	return 0;
 }
 
+static uint64_t ended(const struct mad_counts *counts)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < MAD_OUTCOMES; i++)
+		sum += counts->ended[i];
+	return sum;
+}
+
 int mad_engine_run(struct mad_engine *engine, const struct mad_job *job)
 {
 	struct run run = {.engine = engine, .job = job};
+	uint64_t before = ended(&engine->counts);
 	int err = set_timeout(engine, job);
 	uint32_t i;
 
@@ -295,7 +305,11 @@ int mad_engine_run(struct mad_engine *engine, const struct mad_job *job)
 		err = receive(&run);
 		if (!err)
 			err = run.error;
+		if (job->what)
+			ctx_progress(engine->ctx, job->what, ended(&engine->counts) - before, job->total);
 	} while (!err);
+	if (job->what)
+		ctx_progress_end(engine->ctx);
 	if (err)
 		run_abandon(&run);
 	note_flow(engine);

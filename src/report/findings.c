@@ -181,7 +181,7 @@ void report_findings(struct report *r, const struct finding_list *findings, bool
 {
 	report_section_end(r);
 	/* What is lost is said where the findings stand, not only in the exit code. */
-	report_bool(r, "findings_lost", findings->lost ? "findings lost for want of memory" : NULL,
+	report_bool(r, REPORT_LOST, findings->lost ? "findings lost for want of memory" : NULL,
 		    findings->lost);
 	for (struct report *to = r; to; to = to->also)
 		to->all = all;

@@ -10,7 +10,7 @@
 
 #include "writer.h"
 
-#define LINE_WIDTH 100 /* where a list of names is broken */
+#define LINE_WIDTH 100 /* where a list of names is broken, unless the terminal is narrower */
 #define INDENT "    "
 
 static bool same(const char *a, const char *b)
@@ -82,13 +82,9 @@ const char *group_noun(const struct report_group *group)
 	return ports + nodes > 0 ? "places" : "times";
 }
 
-static size_t shown_width(const char *text)
+static unsigned line_width(const struct report *r)
 {
-	size_t width = 0;
-
-	for (; *text; text++)
-		width += (*text & 0xc0) != 0x80;
-	return width;
+	return r->style.width > 0 && r->style.width < LINE_WIDTH ? r->style.width : LINE_WIDTH;
 }
 
 /* The names of a group, as many as are asked for, broken into lines between two names. */
@@ -101,9 +97,9 @@ static void put_places(struct report *r, const struct report_group *group)
 	report_put(r, INDENT "at");
 	for (size_t i = 0; i < shown; i++) {
 		char *place = group_place(r, group->members[i], with_detail, group->all);
-		size_t width = shown_width(place ? place : "?") + 2;
+		size_t width = place ? text_width(place, strlen(place)) + 2 : 3;
 
-		if (i > 0 && column + width > LINE_WIDTH) {
+		if (i > 0 && column + width > line_width(r)) {
 			report_put(r, "\n" INDENT "  ");
 			column = strlen(INDENT) + 2;
 		}
@@ -153,9 +149,9 @@ static void put_in_file(struct report *r, const struct report_group *group)
 		report_put(r, ":%u", f->line);
 	if (f->line > 0 && f->column > 0)
 		report_put(r, ":%u", f->column);
-	report_put(r, ": %s: %s",
-		   f->severity == FINDING_CRITICAL ? "error" : finding_severity_name(f->severity),
-		   kind->title);
+	report_puts(r, ": ");
+	text_put_word(r, f->severity, f->severity == FINDING_CRITICAL ? "error" : finding_severity_name(f->severity));
+	report_put(r, ": %s", kind->title);
 	if (f->what) {
 		report_put(r, ": ");
 		text_put_clean(r, f->what);
@@ -170,7 +166,8 @@ static void put_in_fabric(struct report *r, const struct report_group *group)
 	const struct finding_kind *kind = finding_kind(f->code);
 	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
 
-	report_put(r, "%s: ", finding_severity_name(f->severity));
+	text_put_word(r, f->severity, finding_severity_name(f->severity));
+	report_puts(r, ": ");
 	if (group->count > 1) {
 		report_put(r, "%zu %s: ", group->count, group_noun(group));
 	} else if (group_has_place(f)) {
@@ -188,6 +185,21 @@ static void put_in_fabric(struct report *r, const struct report_group *group)
 		put_places(r, group);
 }
 
+/* A long line is broken between words where the terminal would break it anywhere. */
+static void put_advice(struct report *r, const char *advice)
+{
+	char *line = NULL;
+
+	if (r->style.width == 0) {
+		report_put(r, INDENT "advice: %s\n", advice);
+	} else if (asprintf(&line, "advice: %s", advice) < 0) {
+		report_fail(r, -ENOMEM);
+	} else {
+		text_wrap(r->out, strlen(INDENT), r->style.width, line);
+		free(line);
+	}
+}
+
 void text_group(struct report *r, const struct report_group *group)
 {
 	text_separate(r, TEXT_GROUP);
@@ -196,5 +208,5 @@ void text_group(struct report *r, const struct report_group *group)
 	else
 		put_in_fabric(r, group);
 	if (group->last_of_code)
-		report_put(r, INDENT "advice: %s\n", finding_advice(group->members[0]));
+		put_advice(r, finding_advice(group->members[0]));
 }

@@ -384,6 +384,11 @@ struct report *report_begin(const struct ibqos_ctx *ctx, FILE *out, enum report_
 	return r;
 }
 
+void report_set_style(struct report *r, const struct report_style *style)
+{
+	r->style = *style;
+}
+
 void report_also(struct report *r, struct report *also)
 {
 	r->also = also;

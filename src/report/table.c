@@ -19,16 +19,6 @@ struct text_table {
 	size_t *widths; /* of the widest cell so far, by column */
 };
 
-/* Characters, not bytes; as many columns of a terminal for all but East Asian names. */
-static size_t width_of(const char *text)
-{
-	size_t width = 0;
-
-	for (; *text; text++)
-		width += (*text & 0xc0) != 0x80;
-	return width;
-}
-
 static bool is_shown(const struct report_column *column)
 {
 	return column->title != NULL;
@@ -49,21 +39,30 @@ static int add_column(struct text_table *table, const struct report_column *colu
 	    0)
 		return -ENOMEM;
 	made = scols_table_new_column(table->scols, title, 0, is_right(column) ? SCOLS_FL_RIGHT : 0);
-	*width = width_of(title);
+	*width = text_width(title, strlen(title));
 	free(title);
 	return made ? 0 : -ENOMEM;
+}
+
+struct libscols_table *text_table_make(struct report *r)
+{
+	struct libscols_table *made = scols_new_table();
+
+	if (!made)
+		return NULL;
+	scols_table_set_termforce(made, SCOLS_TERMFORCE_NEVER); /* never cut; text_table_fit() makes it fit */
+	scols_table_enable_colors(made, 0);
+	if (scols_table_set_column_separator(made, GAP) == 0 && scols_table_set_stream(made, r->out) == 0)
+		return made;
+	scols_unref_table(made);
+	return NULL;
 }
 
 static int set_up(struct report *r, struct text_table *table)
 {
 	table->widths = calloc(r->column_count + 1, sizeof(*table->widths));
-	table->scols = scols_new_table();
+	table->scols = text_table_make(r);
 	if (!table->widths || !table->scols)
-		return -ENOMEM;
-	scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER); /* never cut to a terminal's width */
-	scols_table_enable_colors(table->scols, 0);
-	if (scols_table_set_column_separator(table->scols, GAP) < 0 ||
-	    scols_table_set_stream(table->scols, r->out) < 0)
 		return -ENOMEM;
 	for (unsigned i = 0; i < r->column_count; i++)
 		if (is_shown(&r->columns[i]) && add_column(table, &r->columns[i], &table->widths[i]) < 0)
@@ -87,7 +86,7 @@ void text_table(struct report *r, const char *key, const char *title)
 
 	(void)key;
 	state->table = NULL;
-	if (!title)
+	if (!title || r->style.brief)
 		return;
 	text_separate(r, TEXT_BLOCK);
 	report_put(r, "%s:", title);
@@ -111,7 +110,7 @@ static int keep_row(struct report *r, struct text_table *table)
 	for (unsigned i = 0; i < r->column_count; i++) {
 		char buffer[TEXT_VALUE_SIZE];
 		const char *text = text_of(&r->cells[i], r->columns[i].decimals, buffer);
-		size_t width = width_of(text);
+		size_t width = text_width(text, strlen(text));
 
 		if (!is_shown(&r->columns[i]))
 			continue;
@@ -130,8 +129,11 @@ static int keep_row(struct report *r, struct text_table *table)
  */
 static void print_kept(struct report *r, struct text_table *table)
 {
+	int fitted = r->style.width > 0 ? text_table_fit(r, &table->scols) : 0;
 	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0), old = (locale_t)0;
 
+	if (fitted < 0)
+		report_fail(r, fitted);
 	if (utf8)
 		old = uselocale(utf8);
 	scols_table_enable_noencoding(table->scols, utf8 != (locale_t)0);
@@ -153,7 +155,7 @@ static void put_row(struct report *r, const struct text_table *table)
 	for (unsigned i = 0; i < r->column_count; i++) {
 		char buffer[TEXT_VALUE_SIZE];
 		const char *text = text_of(&r->cells[i], r->columns[i].decimals, buffer);
-		size_t width = width_of(text), pad = width < table->widths[i] ? table->widths[i] - width : 0;
+		size_t width = text_width(text, strlen(text)), pad = width < table->widths[i] ? table->widths[i] - width : 0;
 
 		if (!is_shown(&r->columns[i]))
 			continue;

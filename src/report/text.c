@@ -71,6 +71,36 @@ void text_put_clean(struct report *r, const char *text)
 	}
 }
 
+/*
+ * Bold, in the standard colours that show on light and dark grounds (no yellow, no blue); a note is as other text. The same
+ * for whoever sees no colours: they only repeat the word.
+ */
+static const char *color_of(enum finding_severity severity)
+{
+	switch (severity) {
+	case FINDING_CRITICAL:
+		return "\033[1;31m"; /* red */
+	case FINDING_UNKNOWN:
+		return "\033[1;36m"; /* cyan */
+	case FINDING_WARNING:
+		return "\033[1;35m"; /* magenta */
+	default:
+		return "";
+	}
+}
+
+static void put_colored(struct report *r, const char *color, const char *word)
+{
+	bool colored = r->style.color && *color;
+
+	report_put(r, "%s%s%s", colored ? color : "", word, colored ? "\033[0m" : "");
+}
+
+void text_put_word(struct report *r, enum finding_severity severity, const char *word)
+{
+	put_colored(r, color_of(severity), word);
+}
+
 static int text_open(struct report *r)
 {
 	r->own = calloc(1, sizeof(struct text_state));
@@ -83,8 +113,7 @@ static void text_field(struct report *r, const char *key, const char *title, con
 	const char *text = text_of(value, value->decimals, buffer);
 	bool unit = value->unit && value->knowledge == REPORT_KNOWN;
 
-	(void)key;
-	if (!title)
+	if (!title || (r->style.brief && strcmp(key, REPORT_LOST) != 0))
 		return;
 	text_separate(r, TEXT_FIELD);
 	report_put(r, "%s%s:%s%s%s%s\n", r->in_section ? "  " : "", title, *text ? " " : "", text,
@@ -96,6 +125,8 @@ static void text_section(struct report *r, const char *key, const char *title)
 	struct text_state *state = r->own;
 
 	(void)key;
+	if (r->style.brief)
+		return;
 	text_separate(r, TEXT_BLOCK);
 	if (title)
 		report_put(r, "%s:\n", title);
@@ -106,7 +137,8 @@ static void text_section_end(struct report *r)
 {
 	struct text_state *state = r->own;
 
-	state->last = TEXT_BLOCK;
+	if (!r->style.brief)
+		state->last = TEXT_BLOCK;
 }
 
 static void text_block(struct report *r, const char *key, const char *title, const struct report_value *value)
@@ -116,7 +148,7 @@ static void text_block(struct report *r, const char *key, const char *title, con
 	size_t length = strlen(text);
 
 	(void)key;
-	if (!title)
+	if (!title || r->style.brief)
 		return;
 	text_separate(r, TEXT_BLOCK);
 	if (length == 0 || value->knowledge != REPORT_KNOWN)
@@ -147,9 +179,19 @@ void text_counts(struct report *r)
 /* "verdict: critical (318 critical, 2 notes)" */
 static void text_verdict(struct report *r, enum ibqos_exit exit_code, const char *name)
 {
-	(void)exit_code;
+	static const enum finding_severity severities[] = {
+		[IBQOS_EXIT_CLEAN] = FINDING_NOTE,
+		[IBQOS_EXIT_WARNING] = FINDING_WARNING,
+		[IBQOS_EXIT_CRITICAL] = FINDING_CRITICAL,
+		[IBQOS_EXIT_UNKNOWN] = FINDING_UNKNOWN,
+	};
+
 	text_separate(r, TEXT_BLOCK);
-	report_put(r, "verdict: %s", name);
+	report_puts(r, "verdict: ");
+	if (exit_code == IBQOS_EXIT_CLEAN)
+		put_colored(r, "\033[1;32m", name); /* green */
+	else
+		text_put_word(r, severities[exit_code], name);
 	text_counts(r);
 	report_put(r, "\n");
 }

@@ -59,12 +59,14 @@ struct report_writer {
 extern const struct report_writer report_text_writer, report_json_writer, report_prometheus_writer, report_nagios_writer,
 	report_html_writer;
 
+#define REPORT_LOST "findings_lost" /* a field that is never left out */
 #define REPORT_SEVERITIES (FINDING_CRITICAL + 1)
 
 struct report {
 	const struct ibqos_ctx *ctx;
 	struct report *also; /* another report of the same; NULL: none */
 	FILE *out;
+	struct report_style style;
 	int error; /* the first that happened, -errno */
 	const struct report_writer *writer;
 	void *own; /* the writer's state */
@@ -109,6 +111,8 @@ const char *text_of(const struct report_value *value, int decimals, char buffer[
 /* Writes a string whose origin is not known to be clean, U+FFFD for what must not reach a terminal. */
 void text_put_clean(struct report *r, const char *text);
 
+/* A word that says how bad it is, with the colour for it if colours are wanted. */
+void text_put_word(struct report *r, enum finding_severity severity, const char *word);
 /* " (318 critical, 2 notes)"; nothing where there are no findings. */
 void text_counts(struct report *r);
 
@@ -117,6 +121,14 @@ void text_table(struct report *r, const char *key, const char *title);
 void text_row(struct report *r);
 void text_table_end(struct report *r);
 void text_table_free(struct text_table *table);
+struct libscols_table;
+/* An empty one, as all are set up; NULL when out of memory. */
+struct libscols_table *text_table_make(struct report *r);
+/*
+ * Puts one in place of a table that is wider than the style asks for (fit.c): no wider, if that can be, its cells and headings
+ * broken into lines between words. 0 or -ENOMEM, the table is then as it was.
+ */
+int text_table_fit(struct report *r, struct libscols_table **table);
 
 /* groups.c */
 /* "leaf-1[3] to host-7[1]"; the caller frees it; NULL when out of memory, which is remembered. */

@@ -87,6 +87,8 @@ int live_ask(struct mad_engine *engine, const struct fabric *fabric, const struc
 		.next = job_next,
 		.done = job_done,
 		.arg = &ask,
+		.what = asker->what,
+		.total = asker->total,
 	};
 	int error = -ENOMEM;
 

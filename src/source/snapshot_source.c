@@ -128,7 +128,7 @@ static int keep_runs(struct snapshot *s, const struct recording *r)
 static int record_ask(struct stored *s, const struct fabric *fabric, const struct source_asker *asker)
 {
 	struct recording r = {.snapshot = s->snapshot, .asker = asker};
-	const struct source_asker outer = {.agents = asker->agents,
+	const struct source_asker outer = {.agents = asker->agents, .what = asker->what, .total = asker->total,
 					   .agent_count = asker->agent_count,
 					   .next = recording_next,
 					   .answer = recording_answer,

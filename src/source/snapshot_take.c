@@ -297,9 +297,22 @@ static bool is_asked(const struct taking *t, const struct agent *agent)
 	return false;
 }
 
+/* Of a copy: nothing is asked yet. */
+static uint64_t count_queries(struct taking *t, struct agent agent)
+{
+	struct source_query unused = {0};
+	uint64_t count = 0;
+
+	while (next_query(t, &agent, &unused))
+		count++;
+	return count;
+}
+
 static int run_pass(struct taking *t, struct source *source, unsigned pass)
 {
-	struct source_asker asker = {.next = next, .answer = answer, .arg = t, .agents = t->ports};
+	static const char *const what[PASSES] = {"reading ports", "reading tables", "reading partition keys", "reading forwarding tables",
+						 "asking for adaptive routing"};
+	struct source_asker asker = {.next = next, .answer = answer, .arg = t, .agents = t->ports, .what = what[pass]};
 
 	t->pass = pass;
 	for (uint32_t i = 0; i < t->agent_count; i++) {
@@ -309,6 +322,7 @@ static int run_pass(struct taking *t, struct source *source, unsigned pass)
 		agent->row = agent->step = 0;
 		if (!is_asked(t, agent))
 			continue;
+		asker.total += count_queries(t, *agent);
 		t->run[asker.agent_count] = i;
 		t->ports[asker.agent_count++] = fabric_port_agent(t->fabric, agent->first);
 	}

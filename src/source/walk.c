@@ -387,7 +387,7 @@ int walk_bounded(const struct ibqos_ctx *ctx, struct mad_engine *engine, const s
 	struct walk w = {
 		.ctx = ctx,
 		.bounds = bounds,
-		.job = {.address = job_address, .next = job_next, .done = job_done, .arg = &w, .grows = true},
+		.job = {.address = job_address, .next = job_next, .done = job_done, .arg = &w, .grows = true, .what = "discovering"},
 		.fabric = fabric_new(ctx->fabric),
 	};
 	int error = w.fabric ? run(&w, engine) : -ENOMEM;

@@ -42,6 +42,7 @@ __attribute__((format(printf, 3, 0))) static void message(const struct ibqos_ctx
 		text = NULL;
 	if (text)
 		make_one_line(text);
+	ctx_progress_end(ctx);
 	/* The format alone still says what failed when there is no memory for the rest. */
 	fprintf(ctx->err, "%s: %s%s\n", ctx->program, prefix, text ? text : format);
 	free(text);
@@ -89,6 +90,18 @@ void ctx_debug(const struct ibqos_ctx *ctx, const char *format, ...)
 	va_start(args, format);
 	message(ctx, "debug: ", format, args);
 	va_end(args);
+}
+
+void ctx_progress(const struct ibqos_ctx *ctx, const char *what, uint64_t done, uint64_t total)
+{
+	if (ctx->progress)
+		ctx->progress->step(ctx->progress->arg, what, done, total);
+}
+
+void ctx_progress_end(const struct ibqos_ctx *ctx)
+{
+	if (ctx->progress)
+		ctx->progress->hide(ctx->progress->arg);
 }
 
 bool ctx_stopped(const struct ibqos_ctx *ctx)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "ibqos/util.h"
 
@@ -129,6 +130,32 @@ static int digit_of(char c)
 	if (c >= 'A' && c <= 'F')
 		return c - 'A' + 10;
 	return 16;
+}
+
+/* The code point of a character of this many bytes. */
+static wchar_t code_point(const char *text, size_t length)
+{
+	static const unsigned char mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+	uint32_t code = (unsigned char)text[0] & mask[length];
+
+	for (size_t i = 1; i < length; i++)
+		code = code << 6 | ((unsigned char)text[i] & 0x3f);
+	return (wchar_t)code;
+}
+
+size_t text_width(const char *text, size_t size)
+{
+	size_t width = 0, left = size;
+
+	while (left > 0) {
+		size_t length = text_char(text, left);
+		int columns = length > 1 ? wcwidth(code_point(text, length)) : 1;
+
+		width += columns < 0 ? 1 : (size_t)columns;
+		text += length ? length : 1;
+		left -= length ? length : 1;
+	}
+	return width;
 }
 
 int text_to_u64(const char *text, uint64_t max, uint64_t *value)

@@ -87,6 +87,7 @@ WORDS = {
     "link-layer": ["ethernet", "infiniband"],
     "form": ["kubernetes", "nccl-conf", "openmpi", "shell", "slurm"],
     "since": ["last"],
+    "color": ["always", "auto", "never"],
 }
 
 

@@ -128,7 +128,7 @@ def test_progress_on_a_terminal_and_elsewhere(up):
     path = policy.write(f, sm)
     ours, theirs = pty.openpty()
     sm.slow(10, "attr=SL2VL method=set")
-    p = run.start([run.binary(), "apply", path, *state(f)], cwd=f.dir, env=f.env(), stderr=theirs, stdout=-3)
+    p = run.start([run.binary(), "apply", path, *state(f)], cwd=f.dir, env={**f.env(), "TERM": "xterm"}, stderr=theirs, stdout=-3)
     os.close(theirs)
     shown = b""
     try:
