@@ -85,6 +85,7 @@ struct snapshot_fault {
 	char text[160];
 };
 
+#define SNAPSHOT_FILE_MAX (1u << 30) /* bytes of a file that is read; ibdiagnet's db_csv of 10,000 hosts has some 100 MB */
 #define SNAPSHOT_MAGIC "IBQOSNAP"
 /* Whether a file starts as a snapshot does. */
 bool snapshot_is(const void *data, size_t size);
@@ -102,12 +103,70 @@ int snapshot_decode(const void *data, size_t size, struct snapshot **snapshot, s
  */
 int snapshot_redact(struct snapshot *snapshot, const char *map, size_t size, char **more, unsigned *line);
 
+/* --- several snapshots of one fabric, or of several fabrics --- */
+
+/* What came of making one of several. */
+struct snapshot_merged {
+	size_t parts;
+	uint64_t oldest, newest; /* when they were taken */
+	uint32_t links;		 /* that older ones have otherwise */
+	uint64_t answers;	 /* that they have otherwise, counters apart */
+};
+#define SNAPSHOT_MERGE_ANSWERS ((size_t)64000000) /* of all parts together, at most: four of 11,664 hosts each */
+/*
+ * Makes one snapshot of those of one fabric, the newest first: each node, answer and link as the newest has it that has
+ * one. The way to a node is kept where the same node looked. `name` becomes its label. 0; -EFBIG: too many answers; -ENOMEM.
+ */
+int snapshot_merge(const struct snapshot *const *parts, size_t count, const char *name, struct snapshot **snapshot,
+		   struct snapshot_merged *result);
+/* How many switches are in both: a switch is in one subnet only. */
+uint32_t snapshot_shared_switches(const struct snapshot *a, const struct snapshot *b);
+
+/* A file of several, each whole and under the name of its fabric; several of one name are parts of it. */
+#define SNAPSHOT_SET_MAGIC "IBQOSSET"
+#define SNAPSHOT_SET_MAX 1024
+struct snapshot_part {
+	char *name;
+	uint8_t *data; /* of its file */
+	size_t size;
+	struct snapshot *snapshot;
+};
+struct snapshot_set {
+	struct snapshot_part *parts; /* in order: snapshot_set_order() */
+	size_t count, room;
+};
+bool snapshot_set_is(const void *data, size_t size);
+/* 0; -EBADMSG with *fault filled; -ENOMEM. On failure the set is empty. */
+int snapshot_set_decode(const void *data, size_t size, struct snapshot_set *set, struct snapshot_fault *fault);
+/*
+ * Adds a file, a snapshot or all of such a set. `name` NULL: the snapshot's label, or "". -EEXIST: a name for a file whose
+ * fabrics have names; else as snapshot_set_decode().
+ */
+int snapshot_set_add(struct snapshot_set *set, const char *name, const void *data, size_t size, struct snapshot_fault *fault);
+/* Puts them in order by name, of one name the newest first; what is there twice goes. */
+void snapshot_set_order(struct snapshot_set *set);
+int snapshot_set_encode(const struct snapshot_set *set, uint8_t **data, size_t *size); /* 0 or -ENOMEM */
+/* The first part of the next name. */
+size_t snapshot_set_next(const struct snapshot_set *set, size_t first);
+/* All parts of the name that begins at `first`, made one: snapshot_merge(). */
+int snapshot_set_fabric(const struct snapshot_set *set, size_t first, struct snapshot **snapshot, struct snapshot_merged *result);
+void snapshot_set_clear(struct snapshot_set *set);
+
 /* --- as a source --- */
+
+/* What its file was made of; NULL: of one snapshot, or no snapshot at all. */
+const struct snapshot_merged *source_merged(const struct source *source);
+/*
+ * The names of the fabrics that a file has, in order, each to be freed, as is the list; *count 0: it is no file of several
+ * snapshots. 0; -errno; what cannot be read is said to ctx.
+ */
+int source_file_fabrics(const struct ibqos_ctx *ctx, const char *path, char ***names, size_t *count);
 
 /*
  * A source over a file, a snapshot or one of another tool (docs/dumps.md): discovers what the file has, answers what was asked then; everything else ends as
  * MAD_NOT_ASKED. `map` is a node-name map, NULL: the default one if it exists; what cannot be read is said to
- * ctx. -EBADMSG: not a file that can be read. Other: -errno.
+ * ctx. -EBADMSG: not a file that can be read. Of a file of several fabrics the one that ctx->fabric names, or the only one: -ENOENT
+ * where that is none. Other: -errno.
  */
 int source_open_file(const struct ibqos_ctx *ctx, const char *path, const char *map, struct source **source);
 /*

@@ -66,10 +66,11 @@ enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_diff_states(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_maintenance(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_rails(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_merge(struct ibqos_ctx *ctx, int argc, char **argv);
 enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv);
 extern const struct argp cmd_discover_argp, cmd_lint_argp, cmd_import_argp, cmd_plan_argp, cmd_apply_argp,
 	cmd_rollback_argp, cmd_history_argp, cmd_confirm_argp, cmd_verify_argp, cmd_trace_argp, cmd_audit_argp,
-	cmd_ack_argp, cmd_diff_states_argp, cmd_snapshot_argp, cmd_rails_argp;
+	cmd_ack_argp, cmd_diff_states_argp, cmd_snapshot_argp, cmd_rails_argp, cmd_merge_argp;
 
 /* --- options shared by commands (options.c) --- */
 
@@ -170,6 +171,9 @@ struct cmd_session {
 
 /* Starts the report. False, with a message, if it cannot. */
 bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cmd_options *options);
+struct snapshot_merged;
+/* A note where snapshots that were made one say different things. */
+void session_merged(struct cmd_session *s, const char *fabric, const struct snapshot_merged *merged);
 /* "2026-11-30T10:42:21Z" */
 #define SESSION_TIME 40
 void session_time(uint64_t seconds, char text[SESSION_TIME]);

@@ -36,12 +36,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->common.source.node_name_map = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (o->file_count == RAILS_MAX)
-			argp_error(state, "more than %d rails", RAILS_MAX);
 		return cmd_keep(state, &o->files, &o->file_count, &o->file_room, arg);
 	case ARGP_KEY_END:
-		if (o->file_count < 2)
-			argp_error(state, "it takes the files of two rails or more");
+		if (o->file_count < 1)
+			argp_error(state, "it takes the files of two rails or more, or one file of several");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -51,17 +49,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 const struct argp cmd_rails_argp = {
 	.options = own_options,
 	.parser = parse,
-	.args_doc = "[NAME=]FILE [NAME=]FILE...",
-	.doc = "Compares fabrics that the same hosts have adapters in, one a file: a snapshot, or what ibnetdiscover or ibdiagnet wrote. "
+	.args_doc = "[NAME=]FILE...",
+	.doc = "Compares fabrics that the same hosts have adapters in, one a file: a snapshot, or what ibnetdiscover or ibdiagnet wrote; or all in one file that ibqos merge made. "
 	       "Which host lacks a rail, which adapter is in another one, which rail is slower, has fewer links, or treats service "
 	       "levels otherwise. NAME is its name in all output; else the snapshot's label, or the file's name.\v"
 	       "Exit status: 0 all alike, 1 differences, 2 two of them are one fabric, 3 something could not be compared.",
 	.children = cmd_output_children,
 };
 
-/* One file, opened. */
+/* One rail, opened. */
 struct side {
 	char *name;
+	struct ibqos_ctx ctx; /* names the fabric of a file of several */
 	const char *path;
 	struct source *source;
 	struct fabric *fabric;
@@ -93,14 +92,10 @@ static bool name_side(struct side *side, const char *given, size_t given_length)
 	return side->name != NULL;
 }
 
-static bool open_side(struct cmd_session *s, const char *text, struct side *side)
+static bool open_side(struct cmd_session *s, struct side *side, const char *name, size_t length)
 {
-	size_t length = strcspn(text, "=/");
-	bool named = text[length] == '=' && length > 0;
-	int error;
+	int error = source_open_file(&side->ctx, side->path, s->options->source.node_name_map, &side->source);
 
-	side->path = named ? text + length + 1 : text;
-	error = source_open_file(s->ctx, side->path, s->options->source.node_name_map, &side->source);
 	if (error == 0)
 		error = source_discover(side->source, &s->findings, &side->fabric);
 	if (error != 0) { /* the source has said what is wrong */
@@ -113,27 +108,67 @@ static bool open_side(struct cmd_session *s, const char *text, struct side *side
 	else
 		finding_set(&finding_at(finding_add(&s->findings, FINDING_SOURCE_LACKS), side->path, 0, 0)->what, "%s",
 			    source_lacks(side->source));
+	if (source_merged(side->source))
+		session_merged(s, side->ctx.fabric, source_merged(side->source));
 	check_gaps(side->fabric, &s->findings);
-	if (!name_side(side, named ? text : NULL, length) || rail_tables_read(side->source, side->fabric, &side->tables) < 0) {
+	if (!name_side(side, name, length) || rail_tables_read(side->source, side->fabric, &side->tables) < 0) {
 		session_fail(s, "cannot read the tables of '%s': %s", side->path, strerror(ENOMEM));
 		return false;
 	}
 	return true;
 }
 
-static bool open_sides(struct cmd_session *s, const struct rails_options *o, struct side *sides)
+/* All that is in a file: each fabric of one of several, under its own name. */
+static bool open_file(struct cmd_session *s, const char *text, struct side *sides, size_t *count)
 {
-	for (size_t i = 0; i < o->file_count; i++) {
-		if (!open_side(s, o->files[i], &sides[i]))
+	size_t length = strcspn(text, "=/"), inner = 0;
+	bool named = text[length] == '=' && length > 0, good = true;
+	const char *path = named ? text + length + 1 : text;
+	char **fabrics = NULL;
+	int error = source_file_fabrics(s->ctx, path, &fabrics, &inner);
+
+	if (error != 0)
+		session_fail(s, "cannot read '%s': %s", path, strerror(-error));
+	else if (named && inner > 1)
+		session_fail(s, "cannot call '%s' %.*s: its fabrics have names", path, (int)length, text);
+	good = error == 0 && !(named && inner > 1);
+	for (size_t i = 0; good && i < (inner > 1 ? inner : 1); i++) {
+		struct side *side = &sides[*count];
+
+		if (*count == RAILS_MAX) {
+			session_fail(s, "more than %d rails", RAILS_MAX);
+			good = false;
+			break;
+		}
+		(*count)++;
+		side->path = path;
+		side->ctx = *s->ctx;
+		if (inner > 1)
+			side->ctx.fabric = fabrics[i];
+		good = open_side(s, side, named ? text : NULL, length);
+	}
+	for (size_t i = 0; i < inner; i++)
+		free(fabrics[i]);
+	free(fabrics);
+	return good;
+}
+
+static bool open_sides(struct cmd_session *s, const struct rails_options *o, struct side *sides, size_t *count)
+{
+	for (size_t i = 0; i < o->file_count; i++)
+		if (!open_file(s, o->files[i], sides, count))
 			return false;
+	for (size_t i = 0; i < *count; i++)
 		for (size_t n = 0; n < i; n++)
 			if (strcmp(sides[n].name, sides[i].name) == 0) {
 				session_fail(s, "'%s' and '%s' are both called '%s': give names, NAME=FILE", sides[n].path,
 					     sides[i].path, sides[i].name);
 				return false;
 			}
-	}
-	return true;
+	if (*count >= 2)
+		return true;
+	session_fail(s, "one rail alone has nothing to be compared with");
+	return false;
 }
 
 static void report_rails(struct report *r, const struct side *sides, const struct rail_totals *totals, size_t count)
@@ -242,6 +277,7 @@ enum ibqos_exit cmd_rails(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct rails_options o = {0};
 	struct cmd_session s;
 	enum ibqos_exit code;
+	size_t count = 0;
 
 	cmd_defaults(&o.common, ctx);
 	argp_parse(&cmd_rails_argp, argc, argv, ARGP_NO_HELP, NULL, &o);
@@ -249,10 +285,10 @@ enum ibqos_exit cmd_rails(struct ibqos_ctx *ctx, int argc, char **argv)
 		free(o.files);
 		return IBQOS_EXIT_UNKNOWN;
 	}
-	if (open_sides(&s, &o, sides))
-		compare(&s, sides, o.file_count);
+	if (open_sides(&s, &o, sides, &count))
+		compare(&s, sides, count);
 	code = session_end(&s);
-	for (size_t i = 0; i < o.file_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		rail_tables_free(sides[i].tables);
 		fabric_free(sides[i].fabric);
 		source_close(sides[i].source);

@@ -135,6 +135,24 @@ static void from_fields(struct cmd_session *s)
 	session_time(info.taken, taken);
 	report_string(s->report, "taken", "taken", taken);
 	check_snapshot_cut(snapshot, &s->findings);
+	if (source_merged(s->source))
+		session_merged(s, NULL, source_merged(s->source));
+}
+
+void session_merged(struct cmd_session *s, const char *fabric, const struct snapshot_merged *merged)
+{
+	char from[SESSION_TIME], to[SESSION_TIME];
+	struct finding *f;
+
+	if (merged->links == 0 && merged->answers == 0)
+		return;
+	session_time(merged->oldest, from);
+	session_time(merged->newest, to);
+	f = finding_add(&s->findings, FINDING_MERGE_DIFFERS);
+	if (fabric && fabric[0])
+		finding_set(&f->what, "%s", fabric);
+	finding_set(&f->got, "%u links, %llu answers that older ones have otherwise", merged->links, (unsigned long long)merged->answers);
+	finding_set(&f->detail, "%zu snapshots from %s to %s", merged->parts, from, to);
 }
 
 void session_time(uint64_t seconds, char text[SESSION_TIME])

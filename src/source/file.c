@@ -8,8 +8,6 @@
 #include "live.h"
 #include "snapshot_parts.h"
 
-#define SOURCE_FILE_MAX (1u << 30) /* db_csv of 10,000 hosts has some 100 MB */
-
 /* A kind of file that is no snapshot. */
 struct kind {
 	bool (*is)(const char *text, size_t size);
@@ -228,6 +226,101 @@ static void say_fault(const struct ibqos_ctx *ctx, const char *path, const struc
 		ctx_error(ctx, "cannot read '%s': at byte %zu: %s", path, fault->offset, fault->text);
 }
 
+/* Which fabric of a file of several is meant; says what there are where none is. */
+static int choose(const struct ibqos_ctx *ctx, const char *path, const struct snapshot_set *set, size_t *first)
+{
+	char *names = NULL;
+	size_t size;
+	FILE *out;
+
+	*first = 0;
+	if (!ctx->fabric[0] && snapshot_set_next(set, 0) == set->count)
+		return 0;
+	for (size_t i = 0; i < set->count && ctx->fabric[0]; i = snapshot_set_next(set, i))
+		if (strcmp(set->parts[i].name, ctx->fabric) == 0) {
+			*first = i;
+			return 0;
+		}
+	out = open_memstream(&names, &size);
+	for (size_t i = 0; out && i < set->count; i = snapshot_set_next(set, i))
+		fprintf(out, "%s%s", i ? ", " : "", set->parts[i].name);
+	if (!out || text_stream_end(out, &names) != 0)
+		return -ENOMEM;
+	if (ctx->fabric[0])
+		ctx_error(ctx, "cannot read '%s': no fabric '%s' is in it, but %s", path, ctx->fabric, names);
+	else
+		ctx_error(ctx, "cannot read '%s': choose one of its fabrics with --fabric: %s", path, names);
+	free(names);
+	return -ENOENT;
+}
+
+static int open_set(const struct ibqos_ctx *ctx, const char *path, const char *map, const char *data, size_t size,
+		    struct source **source)
+{
+	struct snapshot_merged merged = {0};
+	struct snapshot *snapshot = NULL;
+	struct snapshot_fault fault;
+	struct snapshot_set set;
+	size_t first = 0;
+	int error = snapshot_set_decode(data, size, &set, &fault);
+
+	if (error == -EBADMSG)
+		say_fault(ctx, path, &fault);
+	if (error == 0)
+		error = choose(ctx, path, &set, &first);
+	if (error == 0) {
+		error = snapshot_set_fabric(&set, first, &snapshot, &merged);
+		if (error == 0)
+			error = source_open_snapshot(snapshot, map, &merged, source);
+		if (error != 0)
+			ctx_error(ctx, "cannot read '%s': %s", path, strerror(-error));
+		if (error != 0)
+			snapshot_free(snapshot);
+	}
+	snapshot_set_clear(&set);
+	return error;
+}
+
+int source_file_fabrics(const struct ibqos_ctx *ctx, const char *path, char ***names, size_t *count)
+{
+	struct snapshot_set set = {0};
+	struct snapshot_fault fault;
+	char *data = NULL;
+	size_t size = 0;
+	int error = file_read_up_to(path, SNAPSHOT_FILE_MAX, &data, &size);
+
+	*names = NULL;
+	*count = 0;
+	if (error != 0)
+		ctx_error(ctx, "cannot read '%s': %s", path, strerror(-error));
+	if (error == 0 && snapshot_set_is(data, size)) {
+		error = snapshot_set_decode(data, size, &set, &fault);
+		if (error == -EBADMSG)
+			say_fault(ctx, path, &fault);
+	}
+	free(data);
+	if (error == 0 && set.count > 0) {
+		*names = calloc(set.count, sizeof(char *));
+		error = *names ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; error == 0 && i < set.count; i = snapshot_set_next(&set, i)) {
+		(*names)[*count] = strdup(set.parts[i].name);
+		if ((*names)[*count])
+			(*count)++;
+		else
+			error = -ENOMEM;
+	}
+	snapshot_set_clear(&set);
+	if (error != 0) {
+		for (size_t i = 0; i < *count; i++)
+			free((*names)[i]);
+		free(*names);
+		*names = NULL;
+		*count = 0;
+	}
+	return error;
+}
+
 int source_open_file(const struct ibqos_ctx *ctx, const char *path, const char *map, struct source **source)
 {
 	struct snapshot *snapshot = NULL;
@@ -235,12 +328,17 @@ int source_open_file(const struct ibqos_ctx *ctx, const char *path, const char *
 	const struct kind *kind = NULL;
 	char *data = NULL;
 	size_t size = 0;
-	int error = file_read_up_to(path, SOURCE_FILE_MAX, &data, &size);
+	int error = file_read_up_to(path, SNAPSHOT_FILE_MAX, &data, &size);
 
 	*source = NULL;
 	for (unsigned i = 0; error == 0 && !kind && i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!snapshot_is(data, size) && kinds[i].is(data, size))
+		if (!snapshot_is(data, size) && !snapshot_set_is(data, size) && kinds[i].is(data, size))
 			kind = &kinds[i];
+	if (error == 0 && snapshot_set_is(data, size)) {
+		error = open_set(ctx, path, map, data, size, source);
+		free(data);
+		return error;
+	}
 	if (kind) {
 		error = open_dump(ctx, kind, path, map, data, size, source);
 		if (error == 0)
@@ -250,7 +348,7 @@ int source_open_file(const struct ibqos_ctx *ctx, const char *path, const char *
 		if (error == -EBADMSG)
 			say_fault(ctx, path, &fault);
 		if (error == 0)
-			error = source_open_snapshot(snapshot, map, source);
+			error = source_open_snapshot(snapshot, map, NULL, source);
 		if (error != 0)
 			snapshot_free(snapshot);
 	}

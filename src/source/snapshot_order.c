@@ -1,9 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The data of a snapshot put in the order in which its tables name them. */
+/* The answers of a snapshot as runs, and its data put in the order in which its tables name them. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "snapshot_parts.h"
+
+/* Whether an answer goes on with a run: the same, one step on. The second one says how long a step is. */
+static bool goes_on(const struct snapshot_run *run, const struct snapshot_run *a)
+{
+	uint32_t ahead = a->modifier - run->modifier;
+
+	return a->mgmt_class == MAD_CLASS_SMP && run->mgmt_class == a->mgmt_class && run->port == a->port &&
+	       run->attribute == a->attribute && run->outcome == a->outcome && run->value == a->value &&
+	       (run->count == 1 || ahead == run->count * run->step);
+}
+
+int snapshot_add_run(struct snapshot *s, size_t *room, const struct snapshot_run *answer)
+{
+	struct snapshot_run *last = s->run_count > 0 ? &s->runs[s->run_count - 1] : NULL, *runs;
+
+	if (last && goes_on(last, answer)) {
+		if (last->count == 1)
+			last->step = answer->modifier - last->modifier;
+		last->count++;
+		return 0;
+	}
+	runs = array_grow(s->runs, room, (size_t)s->run_count + 1, sizeof(*runs));
+	if (!runs)
+		return -ENOMEM;
+	s->runs = runs;
+	s->runs[s->run_count++] = *answer;
+	return 0;
+}
 
 /*
  * The pool has its items in the order in which answers came, the file in the order in which its tables name

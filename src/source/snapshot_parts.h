@@ -88,6 +88,12 @@ struct snapshot {
 /* Once all is there: what only building needs goes, and texts are made. 0 or -ENOMEM. */
 int snapshot_close(struct snapshot *snapshot);
 
+/*
+ * Adds an answer behind the others, in order: as part of the last run if it goes on with it (of SMPs). *room belongs to
+ * snapshot->runs, 0 at first. 0 or -ENOMEM.
+ */
+int snapshot_add_run(struct snapshot *snapshot, size_t *room, const struct snapshot_run *answer);
+
 /* Puts the data pool into the order in which the tables name it; what none names goes. 0 or -ENOMEM. */
 int snapshot_order_data(struct snapshot *snapshot);
 
@@ -117,8 +123,8 @@ char *snapshot_get_text(const struct snapshot *snapshot, uint32_t item);
 /* NULL: out of memory. */
 struct snapshot *snapshot_new(void);
 
-/* A source over a snapshot, which it then owns; not on failure. -ENOMEM. */
-int source_open_snapshot(struct snapshot *snapshot, const char *map, struct source **source);
+/* A source over a snapshot, which it then owns; not on failure. merged NULL: it is one snapshot as taken. -ENOMEM. */
+int source_open_snapshot(struct snapshot *snapshot, const char *map, const struct snapshot_merged *merged, struct source **source);
 
 /* NumPorts of a node. */
 unsigned snapshot_node_ports(const struct snapshot *snapshot, uint32_t node);

@@ -10,6 +10,7 @@
 struct stored {
 	struct source source;
 	struct snapshot *snapshot;
+	struct snapshot_merged merged; /* parts 0: it is as taken */
 	struct source *live; /* answers what the snapshot does not have; NULL: nobody does */
 	bool borrowed;       /* the snapshot is not ours */
 	bool counters;       /* what is asked of devices is put to `live`, and kept */
@@ -301,7 +302,14 @@ int source_open_recording_counters(struct snapshot *snapshot, struct source *liv
 	return error;
 }
 
-int source_open_snapshot(struct snapshot *snapshot, const char *map, struct source **source)
+const struct snapshot_merged *source_merged(const struct source *source)
+{
+	const struct stored *s = (const struct stored *)source;
+
+	return source && source->ops == &stored_ops && s->merged.parts > 1 ? &s->merged : NULL;
+}
+
+int source_open_snapshot(struct snapshot *snapshot, const char *map, const struct snapshot_merged *merged, struct source **source)
 {
 	struct stored *s = calloc(1, sizeof(*s));
 
@@ -317,6 +325,8 @@ int source_open_snapshot(struct snapshot *snapshot, const char *map, struct sour
 	}
 	s->source.ops = &stored_ops;
 	s->snapshot = snapshot;
+	if (merged)
+		s->merged = *merged;
 	*source = &s->source;
 	return 0;
 }

@@ -445,46 +445,27 @@ static int by_place(const void *a, const void *b)
 	return (x->modifier > y->modifier) - (x->modifier < y->modifier);
 }
 
-/* Whether an answer goes on with a run: the same, one step on. The second one says how long a step is. */
-static bool goes_on(const struct snapshot_run *run, const struct answer *a)
-{
-	uint32_t ahead = a->modifier - run->modifier;
-
-	return run->port == a->port && run->attribute == a->attribute && run->outcome == a->outcome &&
-	       run->value == a->value && (run->count == 1 || ahead == run->count * run->step);
-}
-
 static int make_runs(struct taking *t)
 {
-	struct snapshot *s = t->snapshot;
 	size_t room = 0;
+	int error = 0;
 
 	if (t->count > 0)
 		qsort(t->answers, t->count, sizeof(*t->answers), by_place);
-	for (size_t i = 0; i < t->count; i++) {
+	for (size_t i = 0; error == 0 && i < t->count; i++) {
 		const struct answer *a = &t->answers[i];
-		struct snapshot_run *last = s->run_count > 0 ? &s->runs[s->run_count - 1] : NULL, *runs;
+		const struct snapshot_run run = {.port = a->port,
+						 .modifier = a->modifier,
+						 .count = 1,
+						 .step = 1,
+						 .value = a->value,
+						 .attribute = a->attribute,
+						 .mgmt_class = MAD_CLASS_SMP,
+						 .outcome = a->outcome};
 
-		if (last && goes_on(last, a)) {
-			if (last->count == 1)
-				last->step = a->modifier - last->modifier;
-			last->count++;
-			continue;
-		}
-		runs = array_grow(s->runs, &room, (size_t)s->run_count + 1, sizeof(*runs));
-		if (!runs)
-			return -ENOMEM;
-		s->runs = runs;
-		s->runs[s->run_count++] = (struct snapshot_run){.port = a->port,
-								.modifier = a->modifier,
-								.count = 1,
-								.step = 1,
-								.value = a->value,
-								.attribute = a->attribute,
-								.mgmt_class = MAD_CLASS_SMP,
-								.outcome = a->outcome};
+		error = snapshot_add_run(t->snapshot, &room, &run);
 	}
-	return 0;
+	return error;
 }
 
 /* --- the subnet manager --- */

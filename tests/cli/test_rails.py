@@ -316,7 +316,8 @@ def test_ibnetdiscover(ibqos, tmp_path):
 def test_usage(ibqos, tmp_path):
     one, two = files(tmp_path, clean_site(rails=2))
     path = one.split("=")[1]
-    for args in ([], [one], ["--hosts", "x", one, two]):
+    assert "nothing to be compared with" in ibqos("rails", one).ok(3).stderr
+    for args in ([], ["--hosts", "x", one, two]):
         assert ibqos("rails", *args).ok(3).stderr.startswith("ibqos rails: ")
     r = ibqos("rails", one, "r0=" + two.split("=")[1]).ok(3)
     assert "both called 'r0'" in r.stderr
