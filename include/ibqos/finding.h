@@ -39,6 +39,9 @@ struct finding_kind {
 
 /* Never NULL for a valid code. */
 const struct finding_kind *finding_kind(enum finding_code code);
+/* The other way: -EINVAL for a name that is none. */
+int finding_code_of(const char *name, enum finding_code *code);
+int finding_severity_of(const char *name, enum finding_severity *severity);
 const char *finding_severity_name(enum finding_severity severity);
 
 /*
@@ -62,6 +65,7 @@ struct finding_cause_kind {
 	const char *title;  /* a clause: what it means */
 	const char *advice; /* in place of that of the code */
 };
+int finding_cause_of(const char *name, enum finding_cause *cause); /* -EINVAL for a name that is none */
 /* NULL for CAUSE_NONE. */
 const struct finding_cause_kind *finding_cause_kind(enum finding_cause cause);
 
@@ -76,6 +80,7 @@ struct finding {
 	enum finding_code code;
 	enum finding_severity severity; /* the code's own unless set otherwise */
 	enum finding_cause cause;
+	char *fabric;			/* whose it is, where many fabrics are looked at; NULL: the one that there is */
 	uint64_t guid;			/* node GUID */
 	int port;			/* port number, or FINDING_WHOLE_NODE */
 	char *name;			/* of the node */

@@ -226,6 +226,10 @@ struct mad_port_info {
 int mad_port_check(const char *device, int port, struct mad_port_info *info);
 /* The file that has to be opened to send and receive through a port, "/dev/infiniband/umad0". 0; -ENOENT: it has none; -errno. */
 int mad_port_file(const char *device, int port, char *path, size_t size);
+/* The port of this machine with a GUID. -ENODEV: there is none. */
+int mad_port_of_guid(uint64_t guid, struct mad_port_info *info);
+/* Tells of each active InfiniBand port of an adapter of this machine. -ENODEV: there is no adapter. */
+int mad_ports(void (*each)(void *arg, const struct mad_port_info *info), void *arg);
 
 /*
  * Opens a port through libibumad and registers agents for classes 0x01, 0x81, 0x03 and 0x04. Chooses the port

@@ -18,7 +18,7 @@
 
 /* REPORT_PROMETHEUS: the numbers of it as metrics (src/report/prometheus_metrics.def); REPORT_NAGIOS: one line for Nagios or Icinga.
  * REPORT_HTML: a page for a browser, whole in itself. */
-enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_PROMETHEUS, REPORT_NAGIOS, REPORT_HTML };
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_PROMETHEUS, REPORT_NAGIOS, REPORT_HTML, REPORT_CALLS };
 /* -EINVAL for a name that is none; `names` for messages: "text, json, ...". */
 int report_format_of(const char *name, enum report_format *format);
 const char *report_format_names(void);
@@ -111,6 +111,43 @@ int report_html_text(FILE *out, const char *text);
  */
 #define REPORT_NAMES 10
 void report_findings(struct report *r, const struct finding_list *findings, bool all);
+
+/*
+ * Parts: one report about many fabrics. report_parts() opens them; each begins with report_part() and then has what a report
+ * about that fabric alone would have, but for its findings, which come after report_parts_end(), all in one list, each
+ * naming its fabric. In JSON an array of objects, in text a heading each; metrics of a part have the label `fabric`.
+ */
+struct report_part {
+	enum ibqos_exit exit;
+	bool whole;		       /* it came to its end; else what there is of it is not all */
+	double seconds;
+	size_t counts[FINDING_CRITICAL + 1]; /* findings by severity */
+	size_t told[FINDING_CRITICAL + 1];   /* of these, in text */
+};
+void report_parts(struct report *r, const char *key);
+void report_part(struct report *r, const char *name);
+void report_part_end(struct report *r, const struct report_part *result);
+void report_parts_end(struct report *r);
+
+/*
+ * REPORT_CALLS: not for people or scripts, but what a worker hands back: each call of this header as a line of JSON, with
+ * findings whole, behind a line that says what it is and before one that says that it is whole. report_replay() makes the
+ * same calls of it for another report, appending the findings to a list with their fabric's name. Everything is checked
+ * before a use is made of it. With `r` NULL it is checked only, and what a later run with `r` would give is known to be good.
+ * `in` is read from where it stands to its end.
+ * 0; -EINVAL: it is not what `command` about `fabric` answers, is cut off or another format's: *fault says what (freed by the
+ * caller); -EIO; -ENOMEM.
+ */
+#define REPORT_CALLS_MARK "{\"ibqos_answer\":" /* how it begins */
+#define REPORT_CALLS_FORMAT 1
+struct report_replayed {
+	enum ibqos_exit exit;
+	bool lost;	 /* findings were lost for want of memory there */
+	char version[32]; /* of the ibqos that answered */
+	char digest[32];  /* of the nodes that were found: the same for the same fabric; "": not told */
+};
+int report_replay(FILE *in, const char *command, const char *fabric, struct report *r, struct finding_list *findings,
+		  struct report_replayed *out, char **fault);
 
 /* Ends the report with the verdict ("clean", "warning", "critical", "unknown"), flushes, frees. 0 or -errno of any write. */
 int report_end(struct report *r, enum ibqos_exit exit_code);

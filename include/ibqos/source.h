@@ -53,6 +53,7 @@ void ibdiag_conf_clear(struct ibdiag_conf *conf);
 struct source_options {
 	const char *device;	   /* -C; NULL: libibumad's choice */
 	int port;		   /* -P; 0: libibumad's choice */
+	uint64_t port_guid;	   /* in place of both; 0: not given */
 	struct mad_limits limits;  /* -t, -o, --mad-rate, ... */
 	unsigned discover_window;  /* SMPs that libibnetdisc keeps on the wire; 0: limits.window */
 	bool directed;		   /* ask by directed route even where a LID is known */

@@ -21,12 +21,15 @@ struct audit_command {
 	struct cmd_counters_options counters;
 	const char *drained; /* path; NULL: none are known */
 	bool impact;
+	bool links_may_lack; /* the policy is that of a site, which verify needs, too */
 };
 
-enum { KEY_POLICY = 0x200, KEY_BASELINE, KEY_AS_OF, KEY_IMPACT, KEY_DRAINED };
+enum { KEY_POLICY = 0x200, KEY_BASELINE, KEY_AS_OF, KEY_IMPACT, KEY_DRAINED, KEY_LINKS_OF };
 
 static const struct argp_option own_options[] = {
+	CMD_SITE_ROW,
 	{"policy", KEY_POLICY, "FILE", 0, "judge links by the policy's `links`, too", 0},
+	{"links-of", KEY_LINKS_OF, "FILE", OPTION_HIDDEN, NULL, 0}, /* --policy of a site: it need not have `links` */
 	{"baseline", KEY_BASELINE, "FILE", 0, "compare with a snapshot, or what ibnetdiscover wrote, of when all was well", 0},
 	{"as-of", KEY_AS_OF, "DATE", 0, "day on which the policy's exceptions must hold, as 2026-12-31 (default: today)", 0},
 	{"drained", KEY_DRAINED, "FILE", 0, "hosts that are drained, as sinfo lists them: what is wrong there is a note", 0},
@@ -38,9 +41,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct audit_command *c = state->input;
 
+	if (key == CMD_KEY_SITE) {
+		c->common.site = arg;
+		return 0;
+	}
 	switch (key) {
 	case KEY_POLICY:
 		c->policy = arg;
+		return 0;
+	case KEY_LINKS_OF:
+		c->policy = arg;
+		c->links_may_lack = true;
 		return 0;
 	case KEY_BASELINE:
 		c->baseline = arg;
@@ -87,8 +98,9 @@ const struct argp cmd_audit_argp = {
 };
 
 /* The policy before the fabric: a fault in it is told without waiting. */
-static bool read_policy(struct cmd_session *s, const char *path, bool counters, struct policy **policy)
+static bool read_policy(struct cmd_session *s, struct audit_command *c, struct policy **policy)
 {
+	const char *path = c->policy;
 	int error;
 
 	report_string(s->report, "policy", NULL, path);
@@ -101,8 +113,14 @@ static bool read_policy(struct cmd_session *s, const char *path, bool counters, 
 	if (!*policy)
 		return false;
 	finding_list_drop(&s->findings, FINDING_NOTE); /* those are for lint */
-	if ((*policy)->link_class_count > 0 || counters)
+	if ((*policy)->link_class_count > 0 || c->counters.counters)
 		return true;
+	if (c->links_may_lack) {
+		policy_free(*policy);
+		*policy = NULL;
+		c->policy = NULL;
+		return true;
+	}
 	session_fail(s, "policy %s has no 'links', so it says nothing of them", path);
 	return false;
 }
@@ -279,10 +297,12 @@ enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
 	cmd_counters_defaults(&c.counters, &c.common);
 	argp_parse(&cmd_audit_argp, argc, argv, ARGP_NO_HELP, NULL, &c);
 	c.common.writes = c.counters.state != NULL;
+	if (c.common.site)
+		return cmd_site(ctx, &c.common, argc, argv);
 	if (!session_begin(&s, ctx, &c.common))
 		return IBQOS_EXIT_UNKNOWN;
 	s.figures.wanted = true;
-	if ((!c.policy || read_policy(&s, c.policy, c.counters.counters, &policy)) && (!c.baseline || read_baseline(&s, c.baseline, &baseline)) &&
+	if ((!c.policy || read_policy(&s, &c, &policy)) && (!c.baseline || read_baseline(&s, c.baseline, &baseline)) &&
 	    session_discover(&s) && session_scope(&s))
 		audit(&s, &c, policy, baseline);
 	code = session_end(&s);

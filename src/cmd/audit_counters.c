@@ -76,7 +76,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!o->counters && (o->thresholds || o->suppress.suppressed || o->congestion || o->shares || o->interval))
 			argp_error(state, "--error-thresholds, --suppress, --congestion, --shares and --interval are about counters: "
 					  "add --counters");
-		if (o->since && !o->state)
+		if (o->since && !o->state && !o->cmd->site) /* a site has one for each fabric */
 			argp_error(state, "--since compares with what --state FILE remembers");
 		if (o->interval && o->state)
 			argp_error(state, "--interval looks twice in one run; with --state the earlier look is that of the run before");

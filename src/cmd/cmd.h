@@ -98,6 +98,8 @@ struct cmd_options {
 	unsigned scope_count;			/* 0: all of it */
 	const char *argument[CMD_ARGUMENTS];
 	unsigned arguments;
+	const char *site;	   /* of --site: many fabrics; NULL: one */
+	const char *opensm_config; /* in place of the policy's; "none": OpenSM runs on another host; NULL: the policy's */
 };
 
 /*
@@ -109,6 +111,16 @@ extern const struct argp_child cmd_scope_children[];  /* as cmd_source_children,
 extern const struct argp_child cmd_source_children[]; /* the same, and --from */
 extern const struct argp_child cmd_output_children[]; /* output and common options */
 void cmd_hand_down(struct argp_state *state, struct cmd_options *options);
+/* The option that has a command look at all fabrics of a site, as a row of its own table; and what takes it: false for other keys. */
+enum { CMD_KEY_SITE = 0x180, CMD_KEY_OPENSM_CONFIG };
+#define CMD_SITE_ROW \
+	{"site", CMD_KEY_SITE, "FILE", 0, "look at all fabrics of this site at once (ibqos-site(5)); --fabric NAME,NAME: at these of them", 0}
+#define CMD_OPENSM_CONFIG_ROW \
+	{"opensm-config", CMD_KEY_OPENSM_CONFIG, "FILE", 0, \
+	 "OpenSM's config, in place of the one that the policy names; none: it runs on another host", 0}
+bool cmd_site_option(struct cmd_options *options, int key, const char *arg);
+/* Looks at all fabrics of options->site, by a worker each, and gives the exit code (site.c). `argv` as the command got it. */
+enum ibqos_exit cmd_site(struct ibqos_ctx *ctx, const struct cmd_options *options, int argc, char **argv);
 /* For commands that measure nothing: a usage error where metrics, or the line for Nagios, are asked for. */
 void cmd_no_metrics(struct argp_state *state, const struct cmd_options *options);
 /* Takes positional arguments, `wanted` of them, named in messages by `name`. */
@@ -191,6 +203,8 @@ bool session_scope(struct cmd_session *s);
 const struct scope *session_scope_of(const struct cmd_session *s);
 /* The run could not be done: message to stderr and, in JSON, the member "error"; exit code unknown. */
 __attribute__((format(printf, 2, 3))) void session_fail(struct cmd_session *s, const char *format, ...);
+/* The worse of two exit codes, in the order critical, unknown, warning, clean. */
+enum ibqos_exit session_worse(enum ibqos_exit a, enum ibqos_exit b);
 /* Sorts and reports the findings, ends the report, writes --output, frees, and gives the exit code. */
 enum ibqos_exit session_end(struct cmd_session *s);
 

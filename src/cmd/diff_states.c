@@ -14,9 +14,11 @@ struct diff_options {
 	const char *expect;
 };
 
-enum { KEY_EXPECT = 0x200 };
+enum { KEY_EXPECT = 0x200, KEY_FABRIC };
 
 static const struct argp_option own_options[] = {
+	CMD_SITE_ROW,
+	{"fabric", KEY_FABRIC, "LABEL", 0, "name of this fabric in all output", 0},
 	{"expect", KEY_EXPECT, "FILE", 0, "a change file: what of this was expected, and must have happened", 0},
 	{0},
 };
@@ -28,6 +30,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		cmd_hand_down(state, &o->common);
+		return 0;
+	case CMD_KEY_SITE:
+		o->common.site = arg;
+		return 0;
+	case KEY_FABRIC:
+		o->common.ctx->fabric = arg;
 		return 0;
 	case KEY_EXPECT:
 		o->expect = arg;
@@ -301,6 +309,8 @@ enum ibqos_exit cmd_diff_states(struct ibqos_ctx *ctx, int argc, char **argv)
 
 	cmd_defaults(&o.common, ctx);
 	argp_parse(&cmd_diff_states_argp, argc, argv, ARGP_NO_HELP, NULL, &o);
+	if (o.common.site)
+		return cmd_site(ctx, &o.common, argc, argv);
 	if (!session_begin(&s, ctx, &o.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if ((!o.expect || cmd_changes_read(&s, o.expect, &changes)) && cmd_side_open(&s, o.common.argument[0], &before) &&

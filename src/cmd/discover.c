@@ -5,10 +5,14 @@
 
 #include "ibqos/link.h"
 
+static const struct argp_option own_options[] = {CMD_SITE_ROW, {0}};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct cmd_options *o = state->input;
 
+	if (cmd_site_option(o, key, arg))
+		return 0;
 	if (key == ARGP_KEY_INIT) {
 		cmd_hand_down(state, o);
 		return 0;
@@ -17,6 +21,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp cmd_discover_argp = {
+	.options = own_options,
 	.parser = parse,
 	.doc = "Shows the nodes and links of the fabric.\v"
 	       "Exit status: 0 all answered, 3 something did not, or no subnet manager serves the fabric.",
@@ -189,6 +194,8 @@ enum ibqos_exit cmd_discover(struct ibqos_ctx *ctx, int argc, char **argv)
 
 	cmd_defaults(&options, ctx);
 	argp_parse(&cmd_discover_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	if (options.site)
+		return cmd_site(ctx, &options, argc, argv);
 	if (!session_begin(&s, ctx, &options))
 		return IBQOS_EXIT_UNKNOWN;
 	s.figures.wanted = true;

@@ -15,6 +15,7 @@ enum {
 	KEY_NODE_NAME_MAP,
 	KEY_WALKER,
 	KEY_FABRIC,
+	KEY_PORT_GUID,
 	KEY_FROM,
 	KEY_GUID2MKEY,
 	KEY_NODE,
@@ -34,6 +35,7 @@ static const struct argp_option fabric_options[] = {
 	{NULL, 0, NULL, 0, "Fabric:", 1},
 	{"Ca", 'C', "CA", 0, "adapter to look from (default: the first with an active port)", 0},
 	{"Port", 'P', "PORT", 0, "port of the adapter to look from", 0},
+	{"port-guid", KEY_PORT_GUID, "GUID", 0, "port to look from, by its GUID, in place of -C and -P", 0},
 	{"timeout", 't', "MS", 0, "wait for an answer (default 1000)", 0},
 	{"retries", KEY_RETRIES, "N", 0, "ask again when no answer came (default 3)", 0},
 	{"outstanding_smps", 'o', "N", 0, "MADs on the wire at once, at most (default 16)", 0},
@@ -131,6 +133,9 @@ static error_t parse_fabric(int key, char *arg, struct argp_state *state)
 	case 'P':
 		o->source.port = (int)cmd_number(state, "--Port", arg, 1, 254);
 		return 0;
+	case KEY_PORT_GUID:
+		o->source.port_guid = cmd_number(state, "--port-guid", arg, 1, UINT64_MAX);
+		return 0;
 	case 't':
 		limits->timeout_ms = (unsigned)cmd_number(state, "--timeout", arg, 1, 60000);
 		o->timeout_given = true;
@@ -179,6 +184,8 @@ static error_t parse_fabric(int key, char *arg, struct argp_state *state)
 		o->ctx->fabric = arg;
 		return 0;
 	case ARGP_KEY_SUCCESS:
+		if (o->source.port_guid && (o->source.device || o->source.port))
+			argp_error(state, "--port-guid stands in place of -C and -P");
 		/* A window of 1 for all is 1 for a device too; the engine refuses contradictions. */
 		if (limits->device_window > limits->window)
 			limits->device_window = limits->window;
@@ -221,8 +228,8 @@ static error_t parse_from(int key, char *arg, struct argp_state *state)
 		o->from = arg;
 		return 0;
 	case ARGP_KEY_SUCCESS:
-		if (o->from && (o->source.device || o->source.port || o->source.directed))
-			argp_error(state, "--from reads a file: -C, -P and --directed-route mean nothing there");
+		if (o->from && (o->source.device || o->source.port || o->source.port_guid || o->source.directed))
+			argp_error(state, "--from reads a file: -C, -P, --port-guid and --directed-route mean nothing there");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -340,6 +347,17 @@ void cmd_hand_down(struct argp_state *state, struct cmd_options *options)
 		state->child_inputs[i] = options;
 }
 
+bool cmd_site_option(struct cmd_options *options, int key, const char *arg)
+{
+	if (key == CMD_KEY_SITE)
+		options->site = arg;
+	else if (key == CMD_KEY_OPENSM_CONFIG)
+		options->opensm_config = arg;
+	else
+		return false;
+	return true;
+}
+
 void cmd_no_metrics(struct argp_state *state, const struct cmd_options *options)
 {
 	if (options->metrics || options->format == REPORT_PROMETHEUS || options->format == REPORT_NAGIOS)
@@ -356,7 +374,7 @@ error_t cmd_argument(int key, char *arg, struct argp_state *state, struct cmd_op
 		options->argument[options->arguments++] = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (options->arguments < wanted)
+		if (options->arguments < wanted && !options->site) /* site_args.c sees to those */
 			argp_error(state, "%s is missing", name);
 		return 0;
 	default:

@@ -15,6 +15,8 @@ struct plan_options {
 enum { KEY_ALLOW_DROP = 0x200, KEY_ALLOW_BOUNCE, KEY_EXPLAIN };
 
 static const struct argp_option own_options[] = {
+	CMD_SITE_ROW,
+	CMD_OPENSM_CONFIG_ROW,
 	{"allow-drop", KEY_ALLOW_DROP, NULL, 0, "accept a policy that drops unused SLs", 0},
 	{"allow-link-bounce", KEY_ALLOW_BOUNCE, NULL, 0,
 	 "accept a max_op_vls in OpenSM's config that takes links of adapters down and up", 0},
@@ -26,6 +28,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct plan_options *o = state->input;
 
+	if (cmd_site_option(&o->common, key, arg))
+		return 0;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		cmd_hand_down(state, &o->common);
@@ -121,6 +125,8 @@ enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 
 	cmd_defaults(&options.common, ctx);
 	argp_parse(&cmd_plan_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	if (options.common.site)
+		return cmd_site(ctx, &options.common, argc, argv);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	s.figures.wanted = true;
@@ -129,7 +135,8 @@ enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 
 		cmd_report_classes(s.report, p.plan);
 		if (options.explain || options.common.format == REPORT_JSON || options.common.format == REPORT_HTML)
-			error = cmd_report_explain(s.report, &p, s.fabric, options.common.format == REPORT_TEXT);
+			error = cmd_report_explain(s.report, &p, s.fabric,
+						   options.common.format == REPORT_TEXT || options.common.format == REPORT_CALLS);
 		if (error != 0)
 			session_fail(&s, "cannot explain the plan: %s", strerror(-error));
 		cmd_figure_shares(&s, p.policy, p.plan);
@@ -137,9 +144,13 @@ enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 		session_fabric_fields(&s);
 		cmd_plan_guard(&s, &p);
 		report_differences(&s, p.plan);
-		error = report_diff(s.report, "opensm_conf_diff", p.plan->conf_path, p.plan->conf_old,
-				    p.plan->conf_old_size, p.plan->conf_new, p.plan->conf_new_size);
-		if (error == 0)
+		if (cmd_opensm_elsewhere(&options.common))
+			report_string(s.report, "opensm_files", "OpenSM's files",
+				      "on another host: run `ibqos plan` and `ibqos apply` with this policy there");
+		else
+			error = report_diff(s.report, "opensm_conf_diff", p.plan->conf_path, p.plan->conf_old,
+					    p.plan->conf_old_size, p.plan->conf_new, p.plan->conf_new_size);
+		if (error == 0 && !cmd_opensm_elsewhere(&options.common))
 			error = report_diff(s.report, "qos_policy_diff", p.plan->rules_path, p.plan->rules_old,
 					    p.plan->rules_old_size, p.plan->rules_new, p.plan->rules_new_size);
 		if (error != 0)

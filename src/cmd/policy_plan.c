@@ -8,6 +8,30 @@
 
 #include "ibqos/paths.h"
 
+bool cmd_opensm_elsewhere(const struct cmd_options *options)
+{
+	return options->opensm_config && strcmp(options->opensm_config, "none") == 0;
+}
+
+/* What --opensm-config says in place of the policy. False: out of memory. */
+static bool opensm_config_of(const struct cmd_session *s, struct policy *policy, unsigned *flags)
+{
+	char *path;
+
+	if (cmd_opensm_elsewhere(s->options)) {
+		*flags |= PLAN_TABLES_ONLY;
+		return true;
+	}
+	if (!s->options->opensm_config)
+		return true;
+	path = strdup(s->options->opensm_config);
+	if (!path)
+		return false;
+	free(policy->opensm_config);
+	policy->opensm_config = path;
+	return true;
+}
+
 bool cmd_compile(struct cmd_session *s, const char *path, unsigned flags, struct cmd_plan *out)
 {
 	int error;
@@ -23,6 +47,10 @@ bool cmd_compile(struct cmd_session *s, const char *path, unsigned flags, struct
 	}
 	if (!out->policy)
 		return false;
+	if (!opensm_config_of(s, out->policy, &flags)) {
+		session_fail(s, "out of memory");
+		return false;
+	}
 	/* Notes on the file are for lint: here they would only hide what matters. */
 	finding_list_drop(&s->findings, FINDING_NOTE);
 	if (!session_discover(s))

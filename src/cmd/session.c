@@ -278,7 +278,7 @@ void session_fail(struct cmd_session *s, const char *format, ...)
 }
 
 /* The worse of two exit codes, in the order critical, unknown, warning, clean. */
-static enum ibqos_exit worse(enum ibqos_exit a, enum ibqos_exit b)
+enum ibqos_exit session_worse(enum ibqos_exit a, enum ibqos_exit b)
 {
 	static const int rank[] = {
 		[IBQOS_EXIT_CLEAN] = 0, [IBQOS_EXIT_WARNING] = 1, [IBQOS_EXIT_UNKNOWN] = 2, [IBQOS_EXIT_CRITICAL] = 3};
@@ -304,7 +304,7 @@ static enum ibqos_exit told_unwritten(struct cmd_session *s, const char *path, i
 	if (error == 0)
 		return code;
 	ctx_error(s->ctx, "cannot write %s: %s", path ? path : "standard output", strerror(-error));
-	return worse(code, IBQOS_EXIT_UNKNOWN);
+	return session_worse(code, IBQOS_EXIT_UNKNOWN);
 }
 
 enum ibqos_exit session_end(struct cmd_session *s)
@@ -316,7 +316,7 @@ enum ibqos_exit session_end(struct cmd_session *s)
 	if (ctx_stopped(s->ctx) && s->least == IBQOS_EXIT_CLEAN)
 		session_fail(s, "stopped by a signal: the result is not whole");
 	finding_list_sort(&s->findings);
-	code = worse(finding_exit(&s->findings), s->least);
+	code = session_worse(finding_exit(&s->findings), s->least);
 	if (s->findings.lost)
 		ctx_error(s->ctx, "out of memory: the list of findings is not whole");
 	report_findings(s->report, &s->findings, s->options->all);
@@ -338,10 +338,26 @@ enum ibqos_exit session_end(struct cmd_session *s)
 	return code;
 }
 
+/* The same for the same nodes, whichever port they were found from (FNV-1a of their GUIDs, which are in order). */
+static const char *nodes_digest(const struct fabric *f, char text[24])
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (uint32_t i = 0; i < f->node_count; i++) {
+		for (unsigned shift = 0; shift < 64; shift += 8) {
+			hash ^= f->nodes[i].guid >> shift & 0xff;
+			hash *= 0x100000001b3u;
+		}
+	}
+	snprintf(text, 24, "%016llx", (unsigned long long)hash);
+	return text;
+}
+
 void session_fabric_fields(struct cmd_session *s)
 {
 	const struct fabric *f = s->fabric;
 	uint32_t switches = 0, active = 0;
+	char digest[24];
 
 	for (uint32_t i = 0; i < f->node_count; i++)
 		switches += f->nodes[i].type == FABRIC_SWITCH;
@@ -351,6 +367,7 @@ void session_fabric_fields(struct cmd_session *s)
 	report_number(s->report, "switches", "switches", switches);
 	report_number(s->report, "adapters", "adapters and routers", f->node_count - switches);
 	report_number(s->report, "links", "links", f->link_count);
+	report_string(s->report, "nodes_digest", NULL, nodes_digest(f, digest));
 	if (source_lacks(s->source) && ports_known(f) == 0) { /* states of ports are among it */
 		report_string(s->report, "active_ports", "active ports", NULL);
 	} else {

@@ -20,6 +20,7 @@ struct snapshot_options {
 enum { KEY_POLICY = 0x200, KEY_OPENSM_CONF, KEY_REDACT, KEY_SHOW, KEY_ACCEPT, KEY_BASELINE, KEY_KEEP, KEY_YES, KEY_COUNTERS };
 
 static const struct argp_option own_options[] = {
+	CMD_SITE_ROW,
 	{"policy", KEY_POLICY, "POLICY", 0,
 	 "ask the subnet manager also what verify asks it with this policy", 0},
 	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "ask the subnet manager also what verify asks it with this opensm.conf", 0},
@@ -38,6 +39,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct snapshot_options *o = state->input;
 
+	if (key == CMD_KEY_SITE) {
+		o->common.site = arg;
+		return 0;
+	}
 	switch (key) {
 	case ARGP_KEY_INIT:
 		cmd_hand_down(state, &o->common);
@@ -284,6 +289,8 @@ enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv)
 
 	cmd_defaults(&options.common, ctx);
 	argp_parse(&cmd_snapshot_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	if (options.common.site)
+		return cmd_site(ctx, &options.common, argc, argv);
 	if (options.accept.accept)
 		return cmd_accept(ctx, &options.common, &options.accept);
 	if (options.show)

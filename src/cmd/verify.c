@@ -39,6 +39,8 @@ enum {
 };
 
 static const struct argp_option own_options[] = {
+	CMD_SITE_ROW,
+	CMD_OPENSM_CONFIG_ROW,
 	{"opensm-conf", KEY_OPENSM_CONF, "FILE", 0, "expect what OpenSM programs from this opensm.conf; no policy is needed", 0},
 	{"all-leaves", KEY_ALL_LEAVES, NULL, 0, "ask for the paths of each class between every two leaf switches, not for a sample", 0},
 	{"sa-rate", KEY_SA_RATE, "N", 0, "with --all-leaves: paths asked for in a second at most; 0: no ceiling (default 1000)", 0},
@@ -58,6 +60,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct verify_options *o = state->input;
 
+	if (cmd_site_option(&o->common, key, arg))
+		return 0;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		cmd_hand_down(state, &o->common);
@@ -251,9 +255,11 @@ static void verify_policy(struct cmd_session *s, const char *path, struct cmd_sm
 		session_fabric_fields(s);
 		cmd_figure_shares(s, p.policy, p.plan);
 		sm.policy = p.policy;
-		if (verify_files(s, p.policy))
-			sm.config = p.policy->opensm_config;
-		apply_standby_todo(s->ctx, p.policy->opensm_config, &s->findings);
+		if (!cmd_opensm_elsewhere(s->options)) {
+			if (verify_files(s, p.policy))
+				sm.config = p.policy->opensm_config;
+			apply_standby_todo(s->ctx, p.policy->opensm_config, &s->findings);
+		}
 		verify_fabric(s, path, &p.plan->config, &sm, paths);
 	}
 	cmd_plan_clear(&p);
@@ -309,6 +315,8 @@ enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
 
 	cmd_defaults(&options.common, ctx);
 	argp_parse(&cmd_verify_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	if (options.common.site)
+		return cmd_site(ctx, &options.common, argc, argv);
 	sm = (struct cmd_sm_options){.records = options.sm_records, .all_leaves = options.all_leaves, .sa_rate = options.sa_rate};
 	options.common.writes = options.sample.rotate != NULL;
 	if (!session_begin(&s, ctx, &options.common))

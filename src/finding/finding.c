@@ -2,6 +2,7 @@
 /*
  * One finding, and the table of the codes it may have.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,39 @@ static const struct finding_cause_kind causes[CAUSES] = {
 const struct finding_cause_kind *finding_cause_kind(enum finding_cause cause)
 {
 	return cause > CAUSE_NONE && cause < CAUSES ? &causes[cause] : NULL;
+}
+
+int finding_code_of(const char *name, enum finding_code *code)
+{
+	for (unsigned i = 0; i < FINDING_CODES; i++) {
+		if (strcmp(kinds[i].code, name) == 0) {
+			*code = (enum finding_code)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+int finding_cause_of(const char *name, enum finding_cause *cause)
+{
+	for (unsigned i = CAUSE_NONE + 1; i < CAUSES; i++) {
+		if (strcmp(causes[i].name, name) == 0) {
+			*cause = (enum finding_cause)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+int finding_severity_of(const char *name, enum finding_severity *severity)
+{
+	for (unsigned i = FINDING_NOTE; i <= FINDING_CRITICAL; i++) {
+		if (strcmp(finding_severity_name((enum finding_severity)i), name) == 0) {
+			*severity = (enum finding_severity)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
 }
 
 const char *finding_advice(const struct finding *f)

@@ -9,6 +9,7 @@
 
 static void clear_strings(struct finding *f)
 {
+	free(f->fabric);
 	free(f->name);
 	free(f->peer_name);
 	free(f->file);
@@ -78,6 +79,7 @@ static int compare_findings(const void *left, const void *right)
 	}
 	order = order ? order : COMPARE(a->code, b->code);
 	order = order ? order : COMPARE(a->cause, b->cause);
+	order = order ? order : compare_text(a->fabric, b->fabric);
 	order = order ? order : compare_text(a->name, b->name);
 	order = order ? order : COMPARE(a->guid, b->guid);
 	order = order ? order : COMPARE(a->port, b->port);

@@ -82,6 +82,62 @@ static int look_at(const char *device, int port, enum rank *best, struct mad_por
 	return 0;
 }
 
+/* The port of this GUID, if it is one of this device. */
+static bool find_guid(const char *device, uint64_t guid, struct mad_port_info *info)
+{
+	umad_ca_t ca = {0};
+	bool found = false;
+
+	if (umad_get_ca(device, &ca) < 0)
+		return false;
+	for (int i = 0; i < UMAD_CA_MAX_PORTS && !found; i++) {
+		found = ca.ports[i] && be64toh(ca.ports[i]->port_guid) == guid;
+		if (found)
+			describe(ca.ports[i], device, info);
+	}
+	umad_release_ca(&ca);
+	return found;
+}
+
+int mad_port_of_guid(uint64_t guid, struct mad_port_info *info)
+{
+	struct umad_device_node *list, *node;
+	bool found = false;
+
+	*info = (struct mad_port_info){0};
+	umad_init();
+	list = umad_get_ca_device_list();
+	for (node = list; node && !found; node = node->next)
+		found = strlen(node->ca_name) < MAD_DEVICE_NAME && find_guid(node->ca_name, guid, info);
+	umad_free_ca_device_list(list);
+	return found ? 0 : -ENODEV;
+}
+
+int mad_ports(void (*each)(void *arg, const struct mad_port_info *info), void *arg)
+{
+	struct umad_device_node *list, *node;
+
+	umad_init();
+	list = umad_get_ca_device_list();
+	for (node = list; node; node = node->next) {
+		umad_ca_t ca = {0};
+
+		if (strlen(node->ca_name) >= MAD_DEVICE_NAME || umad_get_ca(node->ca_name, &ca) < 0)
+			continue;
+		for (int i = 1; i < UMAD_CA_MAX_PORTS; i++) {
+			struct mad_port_info info;
+
+			if (!ca.ports[i] || rank_port(ca.ports[i]) != RANK_ACTIVE)
+				continue;
+			describe(ca.ports[i], node->ca_name, &info);
+			each(arg, &info);
+		}
+		umad_release_ca(&ca);
+	}
+	umad_free_ca_device_list(list);
+	return list ? 0 : -ENODEV;
+}
+
 int mad_port_check(const char *device, int port, struct mad_port_info *info)
 {
 	struct umad_device_node *list, *node;

@@ -10,8 +10,9 @@
 
 #include "writer.h"
 
-/* No titles: a person gets the groups instead. */
+/* No titles: a person gets the groups instead. The first column is for reports of many fabrics. */
 static const struct report_column columns[] = {
+	{.key = "fabric", .type = REPORT_STRING},
 	{.key = "code", .type = REPORT_STRING},      {.key = "severity", .type = REPORT_STRING},
 	{.key = "class", .type = REPORT_STRING},
 	{.key = "node_guid", .type = REPORT_GUID},   {.key = "port", .type = REPORT_NUMBER},
@@ -52,6 +53,8 @@ static void put_row(struct report *r, const struct finding *f)
 	const struct finding_kind *kind = finding_kind(f->code);
 	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
 
+	if (r->had_parts)
+		report_cell_if(r, f->fabric);
 	report_cell_string(r, kind->code);
 	report_cell_string(r, finding_severity_name(f->severity));
 	report_cell_if(r, cause ? cause->name : NULL);
@@ -95,6 +98,7 @@ static int compare_alike(const struct entry *a, const struct entry *b)
 
 	order = order ? order : COMPARE(f->code, g->code);
 	order = order ? order : COMPARE(f->cause, g->cause);
+	order = order ? order : compare_text(f->fabric, g->fabric);
 	order = order ? order : COMPARE(f->file != NULL, g->file != NULL);
 	if (order == 0 && f->file)
 		return COMPARE(a->index, b->index);
@@ -179,19 +183,22 @@ out:
 
 void report_findings(struct report *r, const struct finding_list *findings, bool all)
 {
-	report_section_end(r);
+	report_parts_end(r);
 	/* What is lost is said where the findings stand, not only in the exit code. */
 	report_bool(r, REPORT_LOST, findings->lost ? "findings lost for want of memory" : NULL,
 		    findings->lost);
 	for (struct report *to = r; to; to = to->also)
 		to->all = all;
-	report_table(r, "findings", NULL, columns, sizeof(columns) / sizeof(columns[0]));
+	report_table(r, "findings", NULL, columns + !r->had_parts, sizeof(columns) / sizeof(columns[0]) - !r->had_parts);
 	for (size_t i = 0; i < findings->count; i++) {
 		put_row(r, &findings->items[i]);
 		for (struct report *to = r; to; to = to->also)
 			to->counts[findings->items[i].severity] += !to->writer->group || is_told(&findings->items[i], all);
 	}
 	report_table_end(r);
+	for (struct report *to = r; to; to = to->also)
+		for (size_t i = 0; to->writer->finding && i < findings->count; i++)
+			to->writer->finding(to, &findings->items[i]);
 	for (struct report *to = r; to; to = to->also)
 		if (findings->count > 0 && to->writer->group)
 			put_groups(to, findings, all);

@@ -156,7 +156,7 @@ static void put_in_file(struct report *r, const struct report_group *group)
 		report_put(r, ": ");
 		text_put_clean(r, f->what);
 	}
-	report_put(r, " (%s)\n", kind->code);
+	report_put(r, " (%s)%s%s\n", kind->code, f->fabric ? " for " : "", f->fabric ? f->fabric : "");
 	put_wanted(r, group, "expected ", false);
 }
 
@@ -168,6 +168,10 @@ static void put_in_fabric(struct report *r, const struct report_group *group)
 
 	text_put_word(r, f->severity, finding_severity_name(f->severity));
 	report_puts(r, ": ");
+	if (f->fabric) {
+		text_put_clean(r, f->fabric);
+		report_put(r, ": ");
+	}
 	if (group->count > 1) {
 		report_put(r, "%zu %s: ", group->count, group_noun(group));
 	} else if (group_has_place(f)) {

@@ -98,7 +98,7 @@ static void put_verdict(struct report *r, const char *verdict)
 		report_puts(r, "</p>\n");
 	}
 	report_put(r, "<p class=\"verdict %s\"><strong>verdict: %s</strong>", verdict, verdict);
-	text_counts(r);
+	text_counts(r, r->counts);
 	report_puts(r, "</p>\n</header>\n");
 }
 

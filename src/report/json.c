@@ -226,6 +226,39 @@ static void json_table_end(struct report *r)
 	close_inner(r, "]");
 }
 
+static void json_parts(struct report *r, const char *key)
+{
+	open_inner(r, key, "[");
+}
+
+static void json_part(struct report *r, const char *name)
+{
+	struct json_state *state = r->own;
+
+	put_comma(r);
+	report_puts(r, "{");
+	state->started = false;
+	put_key(r, "fabric");
+	put_string(r, name);
+}
+
+static void json_part_end(struct report *r, const char *name, const struct report_part *result, const char *verdict)
+{
+	(void)name;
+	put_key(r, "seconds");
+	put_real(r, result->seconds);
+	put_key(r, "exit");
+	put_number(r, (uint64_t)result->exit);
+	put_key(r, "verdict");
+	put_string(r, verdict);
+	close_inner(r, "}");
+}
+
+static void json_parts_end(struct report *r)
+{
+	close_inner(r, "]");
+}
+
 static void json_verdict(struct report *r, enum ibqos_exit exit_code, const char *name)
 {
 	put_key(r, "exit");
@@ -253,6 +286,10 @@ const struct report_writer report_json_writer = {
 	.row = json_row,
 	.table_end = json_table_end,
 	.block = json_field,
+	.parts = json_parts,
+	.part = json_part,
+	.part_end = json_part_end,
+	.parts_end = json_parts_end,
 	.verdict = json_verdict,
 	.close = json_close,
 };

@@ -101,13 +101,16 @@ static void nagios_field(struct report *r, const char *key, const char *title, c
 		keep(r, &state->fabric, value->string);
 	if (string && (strcmp(key, "error") == 0 || strncmp(key, "error_", 6) == 0)) {
 		fputs(": ", state->say);
+		if (r->part)
+			fprintf(state->say, "%s: ", r->part);
 		say(r, value->string);
 	}
 	if (!state->section || value->knowledge != REPORT_KNOWN || value->type != REPORT_NUMBER)
 		return;
 	for (size_t i = 0; i < sizeof(drawn) / sizeof(drawn[0]); i++)
 		if (strcmp(drawn[i].section, state->section) == 0 && strcmp(drawn[i].key, key) == 0)
-			fprintf(state->count, " %s=%" PRIu64, drawn[i].label, value->number);
+			fprintf(state->count, " %s%s%s=%" PRIu64, r->part ? r->part : "", r->part ? "_" : "", drawn[i].label,
+				value->number);
 }
 
 static void nagios_section(struct report *r, const char *key, const char *title)
@@ -172,6 +175,10 @@ static void say_kind(struct report *r, const struct finding *f, size_t count)
 	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
 
 	fputs(state->kinds++ == 0 ? ": " : ", ", state->say);
+	if (f->fabric) {
+		say(r, f->fabric);
+		fputc(' ', state->say);
+	}
 	if (count > 1)
 		fprintf(state->say, "%zu ", count);
 	fputs(finding_kind(f->code)->code, state->say);
@@ -190,24 +197,37 @@ static void say_kind(struct report *r, const struct finding *f, size_t count)
 		fprintf(state->say, ":%u", f->line);
 }
 
-/* Groups of one code follow each other. Notes are no trouble. */
-static void nagios_group(struct report *r, const struct report_group *group)
+static int compare_fabrics(const struct finding *a, const struct finding *b)
+{
+	return a->fabric && b->fabric ? strcmp(a->fabric, b->fabric) : (a->fabric != NULL) - (b->fabric != NULL);
+}
+
+static void end_of_kind(struct report *r)
 {
 	struct nagios_state *state = r->own;
 
-	if (group->members[0]->severity == FINDING_NOTE)
-		return;
-	if (!state->first)
-		state->first = group->members[0];
-	state->alike += group->count;
-	if (!group->last_of_code)
-		return;
 	if (state->kinds < KINDS_MAX)
 		say_kind(r, state->first, state->alike);
 	else
 		state->kinds++;
 	state->first = NULL;
 	state->alike = 0;
+}
+
+/* Groups of one code follow each other, those of one fabric side by side. Notes are no trouble. */
+static void nagios_group(struct report *r, const struct report_group *group)
+{
+	struct nagios_state *state = r->own;
+
+	if (group->members[0]->severity == FINDING_NOTE)
+		return;
+	if (state->first && compare_fabrics(state->first, group->members[0]) != 0)
+		end_of_kind(r);
+	if (!state->first)
+		state->first = group->members[0];
+	state->alike += group->count;
+	if (group->last_of_code)
+		end_of_kind(r);
 }
 
 static void nagios_verdict(struct report *r, enum ibqos_exit exit_code, const char *name)

@@ -100,21 +100,38 @@ static char *labels_of(struct report *r, const char *names)
 
 /* --- samples --- */
 
+/* Labels put together, the part's fabric first; any may be NULL or "". NULL: out of memory. */
+static char *join_labels(const struct report *r, const char *labels, const char *cells)
+{
+	char *text = NULL;
+	size_t size;
+	const char *between = "";
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return NULL;
+	if (r->part) {
+		fputs("fabric=\"", to);
+		put_escaped(to, r->part);
+		fputc('"', to);
+		between = ",";
+	}
+	if (labels && *labels) {
+		fprintf(to, "%s%s", between, labels);
+		between = ",";
+	}
+	if (cells && *cells)
+		fprintf(to, "%s%s", between, cells);
+	return text_stream_end(to, &text) == 0 ? text : NULL;
+}
+
 /* Adds a sample; all strings may be NULL. `cells` and `more` become the sample's. */
 static void add(struct report *r, enum prom_metric metric, const char *labels, char *cells, char *more, double value)
 {
 	struct prom_state *state = r->own;
-	char *both = NULL;
+	char *both = join_labels(r, labels, cells);
 
-	if (labels && *labels && cells && *cells) {
-		if (asprintf(&both, "%s,%s", labels, cells) < 0)
-			both = NULL;
-		free(cells);
-	} else if (cells) {
-		both = cells;
-	} else {
-		both = strdup(labels ? labels : "");
-	}
+	free(cells);
 	if (!both || prom_samples_add(&state->samples[metric], both, more, value) < 0) {
 		free(both);
 		free(more);
@@ -205,12 +222,12 @@ static void add_cells(struct report *r, enum prom_metric metric, const char *col
 /* The names of a port that has a metric. */
 static void add_info(struct report *r)
 {
-	add_cells(r, PROM_PORT_INFO, "node_guid,port", "node,peer_guid,peer_port,peer");
+	add_cells(r, PROM_PORT_INFO, "fabric,node_guid,port", "node,peer_guid,peer_port,peer");
 }
 
 static void add_finding(struct report *r, struct prom_state *state)
 {
-	add_cells(r, PROM_BY_CODE, "code,severity,class", NULL);
+	add_cells(r, PROM_BY_CODE, "fabric,code,severity,class", NULL);
 	if (!known(cell_of(r, "node_guid", strlen("node_guid"))))
 		return;
 	if (state->placed >= PLACES_MAX && !r->all) {
@@ -218,7 +235,7 @@ static void add_finding(struct report *r, struct prom_state *state)
 		return;
 	}
 	state->placed++;
-	add_cells(r, PROM_PORT_FINDINGS, "node_guid,port,code,severity,class", NULL);
+	add_cells(r, PROM_PORT_FINDINGS, "fabric,node_guid,port,code,severity,class", NULL);
 	add_info(r);
 }
 
@@ -336,30 +353,46 @@ static void prom_block(struct report *r, const char *key, const char *title, con
 	(void)r, (void)key, (void)title, (void)value; /* no numbers */
 }
 
-/* What there is to say of any run. */
-static void put_run(struct report *r, struct prom_state *state, enum ibqos_exit exit_code)
+/* What there is to say of any run, of one fabric or of a part. */
+static void put_run(struct report *r, struct prom_state *state, enum ibqos_exit exit_code, bool up, double seconds,
+		    const size_t counts[REPORT_SEVERITIES])
 {
 	static const char *const verdicts[] = {"clean", "warning", "critical", "unknown"};
-	bool up = !state->failed && r->error == 0 && !ctx_stopped(r->ctx);
 	char labels[96];
 
 	put_sample(r, PROM_UP, NULL, up);
 	snprintf(labels, sizeof(labels), "version=\"%.64s\"", state->version ? state->version : "");
 	put_sample(r, PROM_BUILD, labels, 1);
 	put_sample(r, PROM_LAST_RUN, NULL, (double)time(NULL));
-	put_sample(r, PROM_DURATION, NULL, (double)(clock_ns() - state->began_ns) / 1e9);
+	put_sample(r, PROM_DURATION, NULL, seconds);
 	put_sample(r, PROM_EXIT, NULL, exit_code);
 	for (int i = 0; i <= IBQOS_EXIT_UNKNOWN; i++) {
 		snprintf(labels, sizeof(labels), "verdict=\"%s\"", verdicts[i]);
 		put_sample(r, PROM_VERDICT, labels, (int)exit_code == i);
 	}
 	for (int i = 0; i < REPORT_SEVERITIES; i++) {
-		if (!up && r->counts[i] == 0) /* none so far is not none */
+		if (!up && counts[i] == 0) /* none so far is not none */
 			continue;
 		snprintf(labels, sizeof(labels), "severity=\"%s\"", finding_severity_name(i));
-		put_sample(r, PROM_FINDINGS, labels, (double)r->counts[i]);
+		put_sample(r, PROM_FINDINGS, labels, (double)counts[i]);
 	}
-	put_sample(r, PROM_PORT_OMITTED, NULL, (double)state->omitted);
+}
+
+static void prom_part(struct report *r, const char *name)
+{
+	struct prom_state *state = r->own;
+
+	(void)name;
+	state->failed = false;
+}
+
+static void prom_part_end(struct report *r, const char *name, const struct report_part *result, const char *verdict)
+{
+	struct prom_state *state = r->own;
+
+	(void)name;
+	(void)verdict;
+	put_run(r, state, result->exit, result->whole && !state->failed && r->error == 0, result->seconds, result->counts);
 }
 
 static void prom_verdict(struct report *r, enum ibqos_exit exit_code, const char *name)
@@ -367,7 +400,10 @@ static void prom_verdict(struct report *r, enum ibqos_exit exit_code, const char
 	struct prom_state *state = r->own;
 
 	(void)name;
-	put_run(r, state, exit_code);
+	if (!r->had_parts) /* each part has said it of its fabric */
+		put_run(r, state, exit_code, !state->failed && r->error == 0 && !ctx_stopped(r->ctx),
+			(double)(clock_ns() - state->began_ns) / 1e9, r->counts);
+	put_sample(r, PROM_PORT_OMITTED, NULL, (double)state->omitted);
 	for (int i = 0; i < PROM_METRICS; i++)
 		prom_samples_put(r, i, &state->samples[i], state->common);
 }
@@ -394,6 +430,8 @@ const struct report_writer report_prometheus_writer = {
 	.row = prom_row,
 	.table_end = prom_table_end,
 	.block = prom_block,
+	.part = prom_part,
+	.part_end = prom_part_end,
 	.verdict = prom_verdict,
 	.close = prom_close,
 };

@@ -20,6 +20,7 @@ static const struct {
 	[REPORT_PROMETHEUS] = {"prometheus", &report_prometheus_writer},
 	[REPORT_NAGIOS] = {"nagios", &report_nagios_writer},
 	[REPORT_HTML] = {"html", &report_html_writer},
+	[REPORT_CALLS] = {"calls", &report_calls_writer}, /* not for people: not among the names */
 };
 
 int report_format_of(const char *name, enum report_format *format)
@@ -64,7 +65,7 @@ void report_puts(struct report *r, const char *text)
 
 static bool key_used(const struct report *r, const char *key)
 {
-	for (size_t i = r->in_section ? r->section_keys : 0; i < r->key_count; i++)
+	for (size_t i = r->in_section ? r->section_keys : r->part ? r->part_keys : 0; i < r->key_count; i++)
 		if (strcmp(r->keys[i], key) == 0)
 			return true;
 	return false;
@@ -353,8 +354,77 @@ void report_figure(struct report *r, const char *key, const char *title, int (*d
 			to->writer->figure(to, key, title, draw, arg);
 }
 
+/* --- parts --- */
+
+void report_parts(struct report *r, const char *key)
+{
+	const char *unique;
+
+	report_parts_end(r);
+	unique = unique_key(r, key);
+	for (struct report *to = r; to; to = to->also) {
+		to->in_parts = to->had_parts = true;
+		if (to->writer->parts)
+			to->writer->parts(to, unique);
+	}
+}
+
+static const char *verdict_of(enum ibqos_exit exit_code)
+{
+	static const char *const verdicts[] = {
+		[IBQOS_EXIT_CLEAN] = "clean",
+		[IBQOS_EXIT_WARNING] = "warning",
+		[IBQOS_EXIT_CRITICAL] = "critical",
+		[IBQOS_EXIT_UNKNOWN] = "unknown",
+	};
+
+	return verdicts[exit_code];
+}
+
+void report_part(struct report *r, const char *name)
+{
+	static const char *const reserved[] = {"fabric", "exit", "verdict", "seconds"};
+
+	report_section_end(r);
+	r->part_keys = r->key_count;
+	for (struct report *to = r; to; to = to->also) {
+		free(to->part);
+		to->part = text_utf8(name, strlen(name));
+		if (!to->part)
+			report_fail(to, -ENOMEM);
+		if (to->part && to->writer->part)
+			to->writer->part(to, to->part);
+	}
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		unique_key(r, reserved[i]);
+}
+
+void report_part_end(struct report *r, const struct report_part *result)
+{
+	report_section_end(r);
+	while (r->key_count > r->part_keys)
+		free(r->keys[--r->key_count]);
+	for (struct report *to = r; to; to = to->also) {
+		if (to->part && to->writer->part_end)
+			to->writer->part_end(to, to->part, result, verdict_of(result->exit));
+		free(to->part);
+		to->part = NULL;
+	}
+}
+
+void report_parts_end(struct report *r)
+{
+	report_section_end(r);
+	for (struct report *to = r; to; to = to->also) {
+		if (to->in_parts && to->writer->parts_end)
+			to->writer->parts_end(to);
+		to->in_parts = false;
+	}
+}
+
 static void report_free(struct report *r)
 {
+	free(r->part);
 	for (size_t i = 0; i < r->key_count; i++)
 		free(r->keys[i]);
 	free(r->keys);
@@ -396,18 +466,12 @@ void report_also(struct report *r, struct report *also)
 
 int report_end(struct report *r, enum ibqos_exit exit_code)
 {
-	static const char *const verdicts[] = {
-		[IBQOS_EXIT_CLEAN] = "clean",
-		[IBQOS_EXIT_WARNING] = "warning",
-		[IBQOS_EXIT_CRITICAL] = "critical",
-		[IBQOS_EXIT_UNKNOWN] = "unknown",
-	};
 	int error;
 
 	if (!r)
 		return -EINVAL;
-	report_section_end(r);
-	r->writer->verdict(r, exit_code, verdicts[exit_code]);
+	report_parts_end(r);
+	r->writer->verdict(r, exit_code, verdict_of(exit_code));
 	r->writer->close(r);
 	errno = 0;
 	if (fflush(r->out) != 0)

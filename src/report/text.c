@@ -157,7 +157,7 @@ static void text_block(struct report *r, const char *key, const char *title, con
 		report_put(r, "%s:\n%s%s", title, text, text[length - 1] == '\n' ? "" : "\n");
 }
 
-void text_counts(struct report *r)
+void text_counts(struct report *r, const size_t counts[REPORT_SEVERITIES])
 {
 	static const char *const words[][2] = {
 		[FINDING_NOTE] = {"note", "notes"},
@@ -168,16 +168,17 @@ void text_counts(struct report *r)
 	const char *before = " (";
 
 	for (int i = REPORT_SEVERITIES - 1; i >= 0; i--) {
-		if (r->counts[i] == 0)
+		if (counts[i] == 0)
 			continue;
-		report_put(r, "%s%zu %s", before, r->counts[i], words[i][r->counts[i] != 1]);
+		report_put(r, "%s%zu %s", before, counts[i], words[i][counts[i] != 1]);
 		before = ", ";
 	}
 	report_put(r, "%s", *before == ',' ? ")" : "");
 }
 
 /* "verdict: critical (318 critical, 2 notes)" */
-static void text_verdict(struct report *r, enum ibqos_exit exit_code, const char *name)
+static void put_verdict(struct report *r, const char *of, enum ibqos_exit exit_code, const char *name,
+			const size_t counts[REPORT_SEVERITIES])
 {
 	static const enum finding_severity severities[] = {
 		[IBQOS_EXIT_CLEAN] = FINDING_NOTE,
@@ -187,13 +188,32 @@ static void text_verdict(struct report *r, enum ibqos_exit exit_code, const char
 	};
 
 	text_separate(r, TEXT_BLOCK);
-	report_puts(r, "verdict: ");
+	report_put(r, "%s: ", of);
 	if (exit_code == IBQOS_EXIT_CLEAN)
 		put_colored(r, "\033[1;32m", name); /* green */
 	else
 		text_put_word(r, severities[exit_code], name);
-	text_counts(r);
+	text_counts(r, counts);
 	report_put(r, "\n");
+}
+
+static void text_verdict(struct report *r, enum ibqos_exit exit_code, const char *name)
+{
+	put_verdict(r, "verdict", exit_code, name, r->counts);
+}
+
+static void text_part(struct report *r, const char *name)
+{
+	struct text_state *state = r->own;
+
+	text_separate(r, TEXT_BLOCK);
+	report_put(r, "== %s ==\n", name);
+	state->last = TEXT_FIELD; /* its fields follow at once */
+}
+
+static void text_part_end(struct report *r, const char *name, const struct report_part *result, const char *verdict)
+{
+	put_verdict(r, name, result->exit, verdict, r->all ? result->counts : result->told);
 }
 
 static void text_close(struct report *r)
@@ -214,6 +234,8 @@ const struct report_writer report_text_writer = {
 	.table_end = text_table_end,
 	.block = text_block,
 	.group = text_group,
+	.part = text_part,
+	.part_end = text_part_end,
 	.verdict = text_verdict,
 	.close = text_close,
 };

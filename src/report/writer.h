@@ -52,12 +52,17 @@ struct report_writer {
 	/* `title` is never NULL; draw() writes to r->out */
 	void (*figure)(struct report *r, const char *key, const char *title, int (*draw)(FILE *out, void *arg), void *arg);
 	void (*group)(struct report *r, const struct report_group *group);
+	void (*finding)(struct report *r, const struct finding *f); /* each of them whole; those that have it take no rows of the table */
+	void (*parts)(struct report *r, const char *key);
+	void (*part)(struct report *r, const char *name);
+	void (*part_end)(struct report *r, const char *name, const struct report_part *result, const char *verdict);
+	void (*parts_end)(struct report *r);
 	void (*verdict)(struct report *r, enum ibqos_exit exit_code, const char *name);
 	void (*close)(struct report *r); /* frees r->own */
 };
 
 extern const struct report_writer report_text_writer, report_json_writer, report_prometheus_writer, report_nagios_writer,
-	report_html_writer;
+	report_html_writer, report_calls_writer;
 
 #define REPORT_LOST "findings_lost" /* a field that is never left out */
 #define REPORT_SEVERITIES (FINDING_CRITICAL + 1)
@@ -73,8 +78,11 @@ struct report {
 
 	/* keys in use in the top object and, from section_keys on, in the section */
 	char **keys;
-	size_t key_count, key_room, section_keys;
+	size_t key_count, key_room, section_keys, part_keys;
 	bool in_section;
+	bool in_parts;	 /* of more than one fabric */
+	bool had_parts;
+	char *part;	 /* the name of the one that is open; NULL: none */
 
 	const struct report_column *columns; /* of the table that is open; NULL: none is */
 	unsigned column_count, cell_count;
@@ -114,7 +122,7 @@ void text_put_clean(struct report *r, const char *text);
 /* A word that says how bad it is, with the colour for it if colours are wanted. */
 void text_put_word(struct report *r, enum finding_severity severity, const char *word);
 /* " (318 critical, 2 notes)"; nothing where there are no findings. */
-void text_counts(struct report *r);
+void text_counts(struct report *r, const size_t counts[REPORT_SEVERITIES]);
 
 /* table.c */
 void text_table(struct report *r, const char *key, const char *title);

@@ -362,13 +362,23 @@ static int may_open(const struct ibqos_ctx *ctx, const struct mad_port_info *inf
 int source_open_live(const struct ibqos_ctx *ctx, const struct source_options *options,
 		     struct source **source)
 {
-	struct mad_port_info info = {0};
-	int error = mad_port_check(options->device, options->port, &info);
+	struct mad_port_info info = {0}, named = {0};
+	const char *device = options->device;
+	int port = options->port, error;
 	char *fault;
 
 	*source = NULL;
+	if (options->port_guid) {
+		if (mad_port_of_guid(options->port_guid, &named) != 0) {
+			ctx_error(ctx, "no adapter here has a port of GUID 0x%016llx", (unsigned long long)options->port_guid);
+			return -ENODEV;
+		}
+		device = named.device;
+		port = named.port;
+	}
+	error = mad_port_check(device, port, &info);
 	if (error != 0) {
-		fault = live_port_fault(options->device, options->port, &info, error);
+		fault = live_port_fault(device, port, &info, error);
 		ctx_error(ctx, "%s", fault ? fault : "out of memory");
 		free(fault);
 		return error;

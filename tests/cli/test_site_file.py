@@ -52,7 +52,8 @@ def test_faults_all_in_one_run_with_their_places(ibqos, tmp_path):
         (3, 35, "stat", "unknown key; did you mean 'state'?"), (4, 5, "key 'name'", "required key is missing"),
         (4, 12, "key 'port'", "value of the wrong type")]
     path.write_text("version: [1\n", encoding="utf-8")
-    assert ibqos("lint", "--site", path, "--format", "json").ok(2).json["findings"][0]["code"] == "site-syntax"
+    r = ibqos("lint", "--site", path, "--format", "json").ok(2)
+    assert "site-syntax" in {f["code"] for f in r.json["findings"]}
     assert "cannot read site" in ibqos("lint", "--site", tmp_path / "none").ok(3).stderr
 
 

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * --site: a command about many fabrics at once. Each fabric has a worker, this program run anew, which hands back its report as
+ * the calls that made it (report_replay()); they become parts of one report, their findings one list, the worst exit code the
+ * whole's. A fabric whose worker gave no whole answer is unknown, by name.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "site_args.h"
+#include "workers.h"
+
+#include "ibqos/site.h"
+
+struct part {
+	const struct site_fabric *fabric;
+	bool whole; /* there is an answer */
+	char *why;  /* there is none; NULL: no memory to say why */
+	const struct part *same; /* the fabric is that of this part */
+	struct report_replayed answer;
+	struct finding_list findings;
+};
+
+struct site_run {
+	struct cmd_session *s;
+	struct site *site;
+	struct site_words words;
+	struct part *parts;
+	struct worker *workers;
+	size_t count;
+};
+
+/* --- which fabrics --- */
+
+static void add_port(void *arg, const struct mad_port_info *info)
+{
+	struct site_run *run = arg;
+	char name[MAD_DEVICE_NAME + 16];
+	int error;
+
+	for (size_t i = 0; i < run->site->count; i++) {
+		const struct site_fabric *f = &run->site->fabrics[i];
+
+		if (f->via_count == 0 && (f->port_guid == info->guid || (f->ca && strcmp(f->ca, info->device) == 0 &&
+									  (f->port == 0 || (int)f->port == info->port))))
+			return;
+	}
+	snprintf(name, sizeof(name), "%s-%d", info->device, info->port);
+	error = site_add_port(run->site, name, info->device, (unsigned)info->port);
+	if (error != 0)
+		session_fail(run->s, "cannot take port %s/%d as a fabric: %s", info->device, info->port, strerror(-error));
+}
+
+/* Whether a name is one of those between commas. */
+static bool is_named(const char *names, const char *name)
+{
+	size_t length = strlen(name);
+
+	while (*names) {
+		size_t next = strcspn(names, ",");
+
+		if (next == length && strncmp(names, name, length) == 0)
+			return true;
+		names += next + (names[next] == ',');
+	}
+	return false;
+}
+
+/* A name that there is no fabric of is told: nobody would miss what was not looked at. */
+static bool names_are_known(struct cmd_session *s, const struct site *site, const char *names)
+{
+	bool good = true;
+
+	while (*names) {
+		size_t length = strcspn(names, ",");
+		char *name = strndup(names, length);
+
+		if (!name || !site_find(site, name)) {
+			session_fail(s, "no fabric of the site is called '%s'", name ? name : "?");
+			good = false;
+		}
+		free(name);
+		names += length + (names[length] == ',');
+	}
+	return good;
+}
+
+static bool choose(struct site_run *run, const char *names)
+{
+	struct site *site = run->site;
+
+	if (site->all_active_ports && !run->words.options->from && strcmp(run->s->ctx->command, "diff") != 0 &&
+	    mad_ports(add_port, run) != 0 && site->count == 0)
+		session_fail(run->s, "this host has no adapter, and the site no other fabric");
+	if (!names_are_known(run->s, site, names))
+		return false;
+	run->parts = calloc(site->count + 1, sizeof(*run->parts));
+	run->workers = calloc(site->count + 1, sizeof(*run->workers));
+	if (!run->parts || !run->workers) {
+		session_fail(run->s, "out of memory");
+		return false;
+	}
+	for (size_t i = 0; i < site->count; i++)
+		if (!*names || is_named(names, site->fabrics[i].name))
+			run->parts[run->count++].fabric = &site->fabrics[i];
+	if (run->count == 0)
+		session_fail(run->s, "there is no fabric to look at");
+	return run->count > 0;
+}
+
+/* --- their workers --- */
+
+static bool prepare(struct site_run *run)
+{
+	const struct ibqos_ctx *ctx = run->s->ctx;
+
+	for (size_t i = 0; i < run->count; i++) {
+		const struct site_fabric *f = run->parts[i].fabric;
+		const char *lack = site_words_lack(ctx, &run->words, f);
+		char **argv = lack ? NULL : site_argv(ctx, &run->words, f);
+
+		if (!argv) {
+			session_fail(run->s, "fabric %s: %s", f->name, lack ? lack : "out of memory");
+			return false;
+		}
+		run->workers[i] = (struct worker){
+			.name = f->name, .argv = argv, .timeout_s = f->timeout_s, .mark = REPORT_CALLS_MARK};
+		for (size_t n = 0; argv[n] && ctx->verbosity >= 2; n++)
+			ctx_debug(ctx, "%s: word %zu: %s", f->name, n, argv[n]);
+	}
+	return true;
+}
+
+/* "ended by signal 9 (Killed)" */
+static char *ending_of(const struct worker *w)
+{
+	const char *said = w->last_line ? w->last_line : "it said nothing";
+	char *text;
+	int made;
+
+	if (WIFSIGNALED(w->status))
+		made = asprintf(&text, "it was ended by signal %d (%s)", WTERMSIG(w->status), strsignal(WTERMSIG(w->status)));
+	else
+		made = asprintf(&text, "it ended with status %d without an answer: %s", WEXITSTATUS(w->status), said);
+	return made < 0 ? NULL : text;
+}
+
+/* Reads an answer from end to end without a use of it. What is wrong with it, to be freed; NULL with `whole` not set: no memory. */
+static char *fault_of_answer(const struct ibqos_ctx *ctx, struct part *part, struct worker *w)
+{
+	char *fault = NULL;
+	int error;
+
+	if (w->fault)
+		return strdup(w->fault);
+	if (WIFSIGNALED(w->status) || w->bytes == 0)
+		return ending_of(w);
+	error = report_replay(w->output, ctx->command, part->fabric->name, NULL, &part->findings, &part->answer, &fault);
+	if (error != 0)
+		return fault ? fault : strdup(strerror(-error));
+	if (WEXITSTATUS(w->status) != (int)part->answer.exit &&
+	    asprintf(&fault, "it ended with status %d, but its answer says %d", WEXITSTATUS(w->status), (int)part->answer.exit) < 0)
+		fault = NULL;
+	part->whole = WEXITSTATUS(w->status) == (int)part->answer.exit;
+	return fault;
+}
+
+/* What came before the fault of a broken answer is not part of the report either. */
+static void check_answer(const struct ibqos_ctx *ctx, struct part *part, struct worker *w)
+{
+	part->why = fault_of_answer(ctx, part, w);
+	if (part->whole)
+		return;
+	finding_list_clear(&part->findings);
+	part->answer = (struct report_replayed){.exit = IBQOS_EXIT_UNKNOWN};
+}
+
+/* --- the report --- */
+
+static void count_findings(const struct finding_list *findings, struct report_part *result)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		result->counts[findings->items[i].severity]++;
+		result->told[findings->items[i].severity] += !findings->items[i].told_by_another;
+	}
+}
+
+static void add_lost(struct finding_list *findings, const struct part *part, const struct worker *w)
+{
+	struct finding *f = finding_add(findings, FINDING_SITE_NO_ANSWER);
+
+	finding_set(&f->fabric, "%s", part->fabric->name);
+	finding_set(&f->detail, "%s", part->why ? part->why : "out of memory");
+	if (w->last_line)
+		finding_set(&f->got, "%s", w->last_line);
+}
+
+static void add_same(struct part *part)
+{
+	struct finding *f = finding_add(&part->findings, FINDING_SITE_SAME_FABRIC);
+
+	if (part->fabric->line == 0) /* nobody said that it would be another one */
+		f->severity = FINDING_NOTE;
+	finding_set(&f->fabric, "%s", part->fabric->name);
+	finding_set(&f->what, "the same nodes as of fabric '%s'", part->same->fabric->name);
+}
+
+/* Ports that reach one fabric find the same nodes. */
+static void find_same(struct site_run *run)
+{
+	if (run->words.options->from || strcmp(run->s->ctx->command, "diff") == 0)
+		return;
+	for (size_t b = 0; b < run->count; b++) {
+		struct part *part = &run->parts[b];
+
+		for (size_t a = 0; a < b && !part->same; a++)
+			if (part->whole && run->parts[a].whole && part->answer.digest[0] && !run->parts[a].same &&
+			    strcmp(part->answer.digest, run->parts[a].answer.digest) == 0)
+				part->same = &run->parts[a];
+		if (!part->same)
+			continue;
+		if (part->fabric->line == 0) { /* an active port: the fabric is told once */
+			finding_list_clear(&part->findings);
+			part->answer.exit = IBQOS_EXIT_CLEAN;
+		}
+		add_same(part);
+	}
+}
+
+/* What has been checked is made part of the report; its findings are there already. */
+static void report_answer(struct site_run *run, struct part *part, struct worker *w)
+{
+	struct finding_list again = {0};
+	struct report_replayed same;
+	char *fault = NULL;
+	int error;
+
+	rewind(w->output);
+	error = report_replay(w->output, run->s->ctx->command, part->fabric->name, run->s->report, &again, &same, &fault);
+	if (error != 0)
+		session_fail(run->s, "cannot read the answer of fabric %s again: %s", part->fabric->name,
+			     fault ? fault : strerror(-error));
+	free(fault);
+	finding_list_clear(&again);
+}
+
+static void report_one(struct site_run *run, struct part *part, struct worker *w)
+{
+	struct report_part result = {.whole = part->whole, .exit = part->answer.exit, .seconds = w->seconds};
+	struct report *r = run->s->report;
+
+	report_part(r, part->fabric->name);
+	if (!part->whole) {
+		report_string(r, "error", "error", part->why);
+		add_lost(&part->findings, part, w);
+		result.exit = IBQOS_EXIT_UNKNOWN;
+	} else if (part->same && part->fabric->line == 0) {
+		report_string(r, "same_fabric_as", "the same fabric as", part->same->fabric->name);
+	} else {
+		if (strcmp(part->answer.version, IBQOS_VERSION) != 0)
+			report_string(r, "ibqos", "looked at by ibqos", part->answer.version);
+		report_answer(run, part, w);
+	}
+	count_findings(&part->findings, &result);
+	result.exit = session_worse(result.exit, finding_exit(&part->findings));
+	report_part_end(r, &result);
+	run->s->least = session_worse(run->s->least, result.exit);
+	for (size_t i = 0; i < part->findings.count; i++)
+		finding_move(&part->findings.items[i], &run->s->findings);
+	run->s->findings.lost |= part->findings.lost || part->answer.lost;
+	part->answer.exit = result.exit;
+}
+
+static void report_summary(const struct site_run *run)
+{
+	static const struct report_column columns[] = {
+		{.key = "fabric", .title = "fabric", .type = REPORT_STRING},
+		{.key = "verdict", .title = "verdict", .type = REPORT_STRING},
+		{.key = "answered", .title = "answered", .type = REPORT_BOOL},
+		{.key = "seconds", .title = NULL, .type = REPORT_REAL},
+	};
+	static const char *const verdicts[] = {"clean", "warning", "critical", "unknown"};
+	struct report *r = run->s->report;
+
+	report_table(r, "summary", "fabrics", columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < run->count; i++) {
+		report_cell_string(r, run->parts[i].fabric->name);
+		report_cell_string(r, verdicts[run->parts[i].answer.exit]);
+		report_cell_bool(r, run->parts[i].whole);
+		report_cell_real(r, run->workers[i].seconds);
+		report_row_end(r);
+	}
+	report_table_end(r);
+}
+
+static void look(struct site_run *run)
+{
+	int error = workers_run(run->s->ctx, run->workers, run->count, NULL, NULL);
+
+	if (error != 0) {
+		session_fail(run->s, "cannot look at the fabrics: %s", strerror(-error));
+		return;
+	}
+	for (size_t i = 0; i < run->count; i++)
+		check_answer(run->s->ctx, &run->parts[i], &run->workers[i]);
+	find_same(run);
+	report_parts(run->s->report, "fabrics");
+	for (size_t i = 0; i < run->count; i++)
+		report_one(run, &run->parts[i], &run->workers[i]);
+	report_parts_end(run->s->report);
+	report_summary(run);
+}
+
+/* The folder of a set of snapshots is made here, unless they are written elsewhere. */
+static bool make_folder(struct cmd_session *s)
+{
+	const char *folder = s->options->argument[0];
+	int error = strcmp(s->ctx->command, "snapshot") == 0 && s->options->arguments > 0 ? dir_make(folder, 0755) : 0;
+
+	if (error != 0)
+		session_fail(s, "cannot make folder %s: %s", folder, strerror(-error));
+	return error == 0;
+}
+
+static void clear(struct site_run *run)
+{
+	if (run->workers)
+		workers_clear(run->workers, run->count);
+	for (size_t i = 0; run->parts && i < run->count; i++) {
+		site_argv_free((char **)run->workers[i].argv);
+		finding_list_clear(&run->parts[i].findings);
+		free(run->parts[i].why);
+	}
+	free(run->parts);
+	free(run->workers);
+	site_free(run->site);
+	site_words_clear(&run->words);
+}
+
+enum ibqos_exit cmd_site(struct ibqos_ctx *ctx, const struct cmd_options *options, int argc, char **argv)
+{
+	const char *names = ctx->fabric ? ctx->fabric : "";
+	struct site_run run = {0};
+	struct cmd_session s;
+	enum ibqos_exit code;
+	int error;
+
+	ctx->fabric = ""; /* the report is about all of them */
+	if (!site_words_sort(ctx, options, argc, argv, &run.words)) {
+		site_words_clear(&run.words);
+		return IBQOS_EXIT_UNKNOWN;
+	}
+	if (!session_begin(&s, ctx, options)) {
+		site_words_clear(&run.words);
+		return IBQOS_EXIT_UNKNOWN;
+	}
+	run.s = &s;
+	report_string(s.report, "site", "site", options->site);
+	error = site_read(options->site, &s.findings, &run.site);
+	if (error != 0)
+		session_fail(&s, "cannot read site %s: %s", options->site, strerror(-error));
+	if (run.site && choose(&run, names) && make_folder(&s) && prepare(&run))
+		look(&run);
+	code = session_end(&s);
+	clear(&run);
+	return code;
+}

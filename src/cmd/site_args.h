@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What a worker of a site is told: the words of its command line, of those that this run got and of its fabric. */
+#ifndef IBQOS_CMD_SITE_ARGS_H
+#define IBQOS_CMD_SITE_ARGS_H
+
+#include "cmd.h"
+
+#include "ibqos/site.h"
+
+/* What of this run's command line goes on to each worker. */
+struct site_words {
+	const struct cmd_options *options;
+	const char **passed; /* words; count of them */
+	size_t count, room;
+	bool given[8]; /* of what a fabric has too: site_args.c */
+};
+
+/*
+ * Sorts the words of a command line that argp has taken. False, with a message: one of them means nothing for many fabrics.
+ */
+bool site_words_sort(struct ibqos_ctx *ctx, const struct cmd_options *options, int argc, char **argv, struct site_words *words);
+void site_words_clear(struct site_words *words);
+
+/* What is missing for a fabric to be looked at, as "no policy"; NULL: nothing. */
+const char *site_words_lack(const struct ibqos_ctx *ctx, const struct site_words *words, const struct site_fabric *fabric);
+
+/* The command line of a fabric's worker, with NULL at the end; freed by site_argv_free(). NULL: out of memory. */
+char **site_argv(const struct ibqos_ctx *ctx, const struct site_words *words, const struct site_fabric *fabric);
+void site_argv_free(char **argv);
+
+#endif

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Workers of a site that answer badly or not at all: each loses its own fabric, by name, and nothing else."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from kit import run
+
+HEAD = '{"ibqos_answer":1,"ibqos":"0.1.0","command":"discover","fabric":"%s"}'
+GOOD = ['["s","fabric_found","fabric"]', '["f","switches","switches",7,0,null]', '["S"]',
+        '["t","links","links",[["node_guid",null,4,null,0],["gbps","rate",2,"Gb/s",0]]]',
+        '["r",[{"g":"0x0c42a10300000010"},100.0]]', '["r",[[],null]]', '["T"]',
+        '["F",{"code":"link-width-low","severity":"critical","guid":"0x0c42a10300000010","port":1,"name":"gpu-1",'
+        '"wanted":"4x","got":"1x","weight":75.5}]', '["e",2,false]']
+
+
+class Fakes:
+    """A site whose fabrics are answered by what stands in files: answer(name, *lines, exit=2, do="")."""
+
+    def __init__(self, folder):
+        self.dir, self.entries = str(folder), []
+
+    def answer(self, name, *lines, exit=2, do="", end="\n", **more):
+        path = os.path.join(self.dir, f"answer-{name}")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("\n".join(lines) + end)
+        self.entries.append({"name": name, "via": ["sh", "-c", f"cat {path}; {do or 'true'}; exit {exit}", "sh"], **more})
+        return self
+
+    def good(self, name):
+        return self.answer(name, HEAD % name, *GOOD)
+
+    @property
+    def file(self):
+        path = os.path.join(self.dir, "site.yaml")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"version": 1, "fabrics": self.entries}, f)
+        return path
+
+
+@pytest.fixture
+def fakes(tmp_path):
+    return Fakes(tmp_path)
+
+
+def test_a_good_answer_is_told_in_every_format(fakes, ibqos):
+    fakes.good("rail0").good("rail1")
+    r = ibqos("discover", "--site", fakes.file, "--format", "json").ok(2)
+    assert [(f["fabric"], f["fabric_found"]["switches"], f["exit"], f["verdict"]) for f in r.json["fabrics"]] == [
+        ("rail0", 7, 2, "critical"), ("rail1", 7, 2, "critical")]
+    assert r.json["fabrics"][0]["links"] == [{"node_guid": "0x0c42a10300000010", "gbps": 100.0}, {"node_guid": None, "gbps": None}]
+    assert [(f["fabric"], f["code"], f["node"], f["port"], f["wanted"], f["got"]) for f in r.json["findings"]] == [
+        ("rail0", "link-width-low", "gpu-1", 1, "4x", "1x"), ("rail1", "link-width-low", "gpu-1", 1, "4x", "1x")]
+    assert r.json["findings"][0]["advice"] and r.json["fabric"] is None
+    text = ibqos("discover", "--site", fakes.file).ok(2).stdout
+    assert "== rail0 ==" in text and "critical: rail1: gpu-1[1]: " in text and "verdict: critical (2 critical)" in text
+    metrics = ibqos("discover", "--site", fakes.file, "--format", "prometheus", "--label", "site=a").ok(2).stdout
+    assert 'ibqos_fabric_switches{command="discover",site="a",fabric="rail1"} 7' in metrics
+    assert 'ibqos_exit_status{command="discover",site="a",fabric="rail0"} 2' in metrics
+    assert 'ibqos_findings{command="discover",site="a",fabric="rail0",severity="critical"} 1' in metrics
+    assert 'ibqos_port_findings{command="discover",site="a",fabric="rail0",node_guid="0x0c42a10300000010",port="1",' in metrics
+    line = ibqos("discover", "--site", fakes.file, "--format", "nagios").ok(2).stdout
+    assert line.startswith("IBQOS CRITICAL - discover: rail0 link-width-low at gpu-1[1], rail1 link-width-low at gpu-1[1] |")
+    assert " rail1_switches=7" in line
+
+
+BAD = {
+    "nothing": ((), {"end": ""}, "ended with status 2 without an answer"),
+    "garbage": (("hello",), {}, "is no answer of ibqos, but 'hello'"),
+    "binary": (("\x1b[2J\x00",), {}, "is no answer of ibqos"),
+    "cut-off": ((HEAD % "x", *GOOD[:-1]), {}, "cut off behind line 9"),
+    "cut-line": ((HEAD % "x", *GOOD[:3], GOOD[3][:40]), {"end": ""}, "cut off in line 5"),
+    "newer": ((HEAD.replace("1,", "2,", 1) % "x", *GOOD), {}, "format 2 of ibqos 0.1.0"),
+    "other-fabric": ((HEAD % "y", *GOOD), {}, "answers 'discover' about fabric 'y'"),
+    "no-json": ((HEAD % "x", "{", *GOOD), {}, "line 2 of its answer has no JSON"),
+    "two-values": ((HEAD % "x", '["S"]["S"]', *GOOD), {}, "line 2 of its answer has no JSON"),
+    "unknown-call": ((HEAD % "x", '["z"]', *GOOD), {}, "line 2 of its answer has what this ibqos does not know"),
+    "unknown-code": ((HEAD % "x", '["F",{"code":"new-one","severity":"critical"}]', *GOOD), {}, "a code that this ibqos does not know"),
+    "bad-row": ((HEAD % "x", *GOOD[:4], '["r",[1]]', *GOOD[4:]), {}, "line 6 of its answer has a row that is none"),
+    "bad-key": ((HEAD % "x", '["f","a b",null,1,0,null]', *GOOD), {}, "line 2 of its answer has a field that is none"),
+    "escape": ((HEAD % "x", '["f","a","\\u001b[2J",1,0,null]', *GOOD), {}, "line 2 of its answer has a field that is none"),
+    "more": ((HEAD % "x", *GOOD, *GOOD), {}, "more behind its end"),
+    "other-exit": ((HEAD % "x", *GOOD), {"exit": 0}, "ended with status 0, but its answer says 2"),
+    "killed": ((HEAD % "x", *GOOD), {"do": "kill -9 $$"}, "ended by signal 9"),
+    "late": ((HEAD % "x", *GOOD), {"do": "sleep 60", "timeout": 1}, "no answer came in 1 s"),
+    "open": ((HEAD % "x", *GOOD[:-1]), {"do": "sleep 60 & true"}, "cut off"),
+    "ssh-like": ((), {"end": "", "exit": 255, "do": "echo Permission denied >&2"}, "status 255 without an answer: Permission denied"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_answer_loses_its_own_fabric_only(fakes, ibqos, kind):
+    lines, more, why = BAD[kind]
+    fakes.good("rail0").answer("x", *lines, **more).good("rail2")
+    r = ibqos("discover", "--site", fakes.file, "--format", "json").ok(2)
+    verdicts = {f["fabric"]: (f["verdict"], f.get("error")) for f in r.json["fabrics"]}
+    assert verdicts["rail0"] == verdicts["rail2"] == ("critical", None)
+    assert verdicts["x"][0] == "unknown" and why in verdicts["x"][1], verdicts
+    lost = [f for f in r.json["findings"] if f["fabric"] == "x"]
+    assert [(f["code"], f["severity"]) for f in lost] == [("site-no-answer", "unknown")] and why in lost[0]["detail"]
+    assert len(r.json["findings"]) == 3
+    # nothing of a broken answer is anywhere
+    assert "links" not in [f for f in r.json["fabrics"] if f["fabric"] == "x"][0]
+    if "Permission" in why:
+        assert "x: Permission denied\n" in r.stderr
+    text = ibqos("discover", "--site", fakes.file, "--format", "prometheus").ok(2).stdout
+    assert 'ibqos_up{command="discover",fabric="x"} 0' in text and 'ibqos_up{command="discover",fabric="rail2"} 1' in text
+
+
+def test_all_lost_is_exit_3(fakes, ibqos):
+    fakes.entries = [{"name": "a", "via": ["/no/such/command"]}, {"name": "b", "via": ["false"]}]
+    r = ibqos("discover", "--site", fakes.file, "--format", "json").ok(3)
+    assert [f["error"] for f in r.json["fabrics"]] == ["/no/such/command: No such file or directory",
+                                                       "it ended with status 1 without an answer: it said nothing"]
+
+
+def test_endless_workers_are_ended(fakes, ibqos):
+    fakes.good("rail0")
+    fakes.entries += [{"name": "yes", "via": ["yes"]},
+                      {"name": "loud", "timeout": 2, "via": ["sh", "-c", "yes message >&2", "sh"]}]
+    r = ibqos("discover", "--site", fakes.file, "--format", "json").ok(2)
+    assert [f["verdict"] for f in r.json["fabrics"]] == ["critical", "unknown", "unknown"]
+    assert r.stderr.count("loud: message\n") == 2000 and r.stderr.count("loud: more messages, not shown\n") == 1
+
+
+def test_messages_are_whole_lines_behind_the_name(fakes, ibqos):
+    fakes.answer("rail0", HEAD % "rail0", *GOOD, do="printf 'one\\ntw' >&2; sleep 0.1; printf 'o\\033[2J\\nthree' >&2")
+    fakes.answer("rail1", HEAD % "rail1", *GOOD, do="for i in 1 2 3 4 5; do echo line $i >&2; done")
+    lines = ibqos("discover", "--site", fakes.file).ok(2).stderr.splitlines()
+    assert [x for x in lines if x.startswith("rail0")] == ["rail0: one", "rail0: two\ufffd[2J", "rail0: three"]
+    assert [x for x in lines if x.startswith("rail1")] == [f"rail1: line {i}" for i in range(1, 6)]
+
+
+def test_some_fabrics_by_name(fakes, ibqos):
+    fakes.good("rail0").good("rail1").good("rail2")
+    r = ibqos("discover", "--site", fakes.file, "--fabric", "rail2,rail0", "--format", "json").ok(2)
+    assert [f["fabric"] for f in r.json["fabrics"]] == ["rail0", "rail2"]
+    r = ibqos("discover", "--site", fakes.file, "--fabric", "rail0,rail9", "--format", "json").ok(3)
+    assert "fabrics" not in r.json and "no fabric of the site is called 'rail9'" in r.stderr
+
+
+def test_what_is_about_one_fabric_is_refused(fakes, ibqos, tmp_path):
+    fakes.good("rail0")
+    for argv in (["discover", "-C", "mlx5_0"], ["discover", "--Ca=mlx5_0"], ["discover", "-P1"], ["audit", "--state", "/s"],
+                 ["verify", "--sample", "1/3", "--rotate", "/r"], ["discover", "-y", "prompt"], ["verify", "--opensm-conf", "/c"]):
+        r = ibqos(*argv, "--site", fakes.file).ok(3)
+        assert "is about one fabric, --site about many" in r.stderr or "workers have no terminal" in r.stderr, str(r)
+    assert "no policy" in ibqos("verify", "--site", fakes.file).ok(3).stderr
+    assert "no folder" in ibqos("snapshot", "--site", fakes.file).ok(3).stderr
+    assert "no two folders" in ibqos("diff", "--site", fakes.file, tmp_path).ok(3).stderr
+    assert "cannot read site" in ibqos("discover", "--site", tmp_path / "none").ok(3).stderr
+    # and a site with a fault is exit 2, as a policy is
+    with open(fakes.file, "w", encoding="utf-8") as f:
+        f.write("version: 1\n")
+    fault = os.path.join(fakes.dir, "fault.yaml")
+    os.rename(os.path.join(fakes.dir, "site.yaml"), fault)
+    assert "site-fault" in ibqos("discover", "--site", fault).ok(2).stdout
+
+
+def words(tmp_path, ibqos, entry, *argv):
+    """The words that a fabric's worker is started with."""
+    path, out = tmp_path / "words.yaml", tmp_path / "words"
+    path.write_text(json.dumps({"version": 1, "fabrics": [{
+        **entry, "via": entry.get("via") or ["sh", "-c", f"printf '%s\\n' \"$@\" >{out}", "sh"]}]}), encoding="utf-8")
+    ibqos(*argv, "--site", path).ok(3)
+    return out.read_text(encoding="utf-8").splitlines()
+
+
+def test_words_of_a_worker(tmp_path, ibqos):
+    entry = {"name": "r", "policy": "/p", "baseline": "/b", "state": "/s", "rotation": "/ro", "node_name_map": "/n", "guid2mkey": "/g",
+             "opensm": {"config": "/o"}, "history": "/h", "port": {"ca": "mlx5_0", "port": 1}}
+    common = ["--Ca=mlx5_0", "--Port=1", "--node-name-map=/n", "--guid2mkey=/g"]
+    got = words(tmp_path, ibqos, entry, "verify", "-t", "500", "--sample=1/3", "-v")
+    assert got[0] == os.path.realpath(run.binary())
+    assert got[1:] == ["verify", "--format=calls", "--fabric=r", "--verbose", "--timeout=500", "--sample=1/3", *common,
+                       "--opensm-config=/o", "--state-dir=/h", "--rotate=/ro", "--", "/p"]
+    got = words(tmp_path, ibqos, entry, "audit", "--counters", "--all", "--format", "json", "--since", "last")
+    assert got[1:] == ["audit", "--format=calls", "--fabric=r", "--counters", "--all", "--since=last", *common, "--links-of=/p",
+                       "--baseline=/b", "--state=/s", "--"]
+    got = words(tmp_path, ibqos, entry, "audit", "--policy", "/mine", "--baseline=/other", "--node-name-map", "/m")
+    assert got[1:] == ["audit", "--format=calls", "--fabric=r", "--policy=/mine", "--baseline=/other", "--node-name-map=/m",
+                       "--Ca=mlx5_0", "--Port=1", "--guid2mkey=/g", "--state=/s", "--"]
+    elsewhere = {"name": "r", "port": {"guid": 0x11}, "opensm": {"host": "mgmt"}, "program": "/opt/ibqos"}
+    got = words(tmp_path, ibqos, elsewhere, "plan", "/theirs")
+    assert got == ["/opt/ibqos", "plan", "--format=calls", "--fabric=r", "--port-guid=0x0000000000000011", "--opensm-config=none",
+                   "--", "/theirs"]
+    got = words(tmp_path, ibqos, entry, "snapshot", "--counters", tmp_path / "set")
+    assert got[1:] == ["snapshot", "--format=calls", "--fabric=r", "--counters", *common, "--policy=/p", "--",
+                       f"{tmp_path}/set/r.snap"]
+
+
+def test_ssh_gets_words_that_a_shell_leaves_whole(tmp_path, ibqos):
+    """ssh(1) joins its words with blanks and gives them to a shell."""
+    (tmp_path / "ssh").write_text("#!/bin/sh\nshift\nexec sh -c \"$*\"\n", encoding="utf-8")
+    os.chmod(tmp_path / "ssh", 0o755)
+    out = tmp_path / "words"
+    (tmp_path / "remote").write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >{out}\n", encoding="utf-8")
+    os.chmod(tmp_path / "remote", 0o755)
+    entry = {"name": "r", "via": [str(tmp_path / "ssh"), "host"], "program": str(tmp_path / "remote"), "policy": "/a b'c$(id)"}
+    assert words(tmp_path, ibqos, entry, "verify")[-1] == "/a b'c$(id)"
+
+
+def test_signals_end_all_workers(fakes, tmp_path):
+    """SIGTERM: they are asked to end, and the run says so. SIGKILL: they end by themselves."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+        pids = [tmp_path / f"pid-{number}-{i}" for i in range(3)]
+        fakes.entries = [{"name": f"r{i}", "via": ["sh", "-c", f"echo $$ >{p}.new; mv {p}.new {p}; exec sleep 300", "sh"]}
+                         for i, p in enumerate(pids)]
+        p = run.start([run.binary(), "discover", "--site", fakes.file, "--format", "json"], stdout=subprocess.PIPE,
+                      stderr=subprocess.DEVNULL)
+        try:
+            run.deadline(30, "workers", lambda: all(x.exists() for x in pids))
+            p.send_signal(number)
+            out, _ = p.communicate(timeout=60)
+        finally:
+            if p.poll() is None:
+                p.kill()
+        children = [int(x.read_text()) for x in pids]
+        run.deadline(30, "end of the workers", lambda: not any(alive(c) for c in children))
+        if number == signal.SIGKILL:
+            continue
+        assert p.returncode == 3
+        report = json.loads(out)
+        assert [f["verdict"] for f in report["fabrics"]] == ["unknown"] * 3 and "stopped by a signal" in json.dumps(report)
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_a_large_answer_is_streamed(fakes, tmp_path, ibqos):
+    """Tables as of 11,664 hosts: memory does not grow with what workers hand back."""
+    rows = ['["r",[{"g":"0x%016x"},100.0]]' % i for i in range(1, 60000)]
+    peaks = []
+    for count in (100, len(rows)):
+        fakes.entries = []
+        for name in ("a", "b"):
+            fakes.answer(name, HEAD % name, *GOOD[:4], *rows[:count], *GOOD[4:])
+        out = tmp_path / "out.json"
+        site = fakes.file
+        with open(out, "wb") as to:
+            p = run.start([run.binary(), "discover", "--site", site, "--format", "json"], stdout=to, stderr=subprocess.PIPE)
+            _, status, usage = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+        assert p.returncode == 2, p.stderr.read()
+        p.stderr.close()
+        peaks.append(usage.ru_maxrss)
+        assert len(json.loads(out.read_text())["fabrics"][1]["links"]) == count + 2
+    assert peaks[1] < peaks[0] + 4096, peaks  # KiB; the answers are 2 x 2.5 MB
