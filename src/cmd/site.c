@@ -303,6 +303,8 @@ static void look(struct site_run *run)
 		session_fail(run->s, "cannot look at the fabrics: %s", strerror(-error));
 		return;
 	}
+	if (ctx_stopped(run->s->ctx))
+		session_fail(run->s, "stopped by a signal: the result is not whole");
 	for (size_t i = 0; i < run->count; i++)
 		check_answer(run->s->ctx, &run->parts[i], &run->workers[i]);
 	find_same(run);
