@@ -8,6 +8,7 @@ from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.keys import Keys
 
 from kit import run
 
@@ -54,6 +55,7 @@ class Browser:
         self.driver.set_page_load_timeout(60)
         self.driver.set_script_timeout(60)
         self.requests, self.complaints = [], []
+        self.expected = []  # texts of complaints that are meant to be, and of what was asked for and refused
         if dark:
             self.emulate(dark=True)
 
@@ -95,6 +97,10 @@ class Browser:
     def keys(self, *keys):
         """To whatever has the focus."""
         ActionChains(self.driver).send_keys(*keys).perform()
+
+    def back(self):
+        """The focus to what is before."""
+        ActionChains(self.driver).key_down(Keys.SHIFT).send_keys(Keys.TAB).key_up(Keys.SHIFT).perform()
 
     def log(self):
         """Takes what has come: addresses asked for, and messages of the console (errors, violations of the page's policy)."""

@@ -29,3 +29,37 @@ void golden_compare(const char *name, const char *ending, const char *got)
 	free(wanted);
 	free(path);
 }
+
+/* Replaces what stands between two marks, wherever they stand, by "…". */
+static void leave_out(char **text, const char *before, const char *after)
+{
+	size_t at = 0;
+
+	for (;;) {
+		char *from = strstr(*text + at, before), *to, *made;
+
+		if (!from)
+			return;
+		from += strlen(before);
+		to = strstr(from, after);
+		assert_non_null(to);
+		assert_true(asprintf(&made, "%.*s…%s", (int)(from - *text), *text, to) > 0);
+		at = (size_t)(from - *text);
+		free(*text);
+		*text = made;
+	}
+}
+
+void golden_page(const char *name, const char *page)
+{
+	char *text = strdup(page);
+
+	assert_non_null(text);
+	leave_out(&text, "<style>", "</style>");
+	leave_out(&text, "<script>", "</script>");
+	leave_out(&text, "'sha256-", "'");
+	leave_out(&text, "content=\"ibqos ", "\"");
+	leave_out(&text, "<footer>ibqos ", "</footer>");
+	golden_compare(name, "html", text);
+	free(text);
+}

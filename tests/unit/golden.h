@@ -5,5 +5,7 @@
 
 /* Fails the test where the file has another text; IBQOS_GOLDEN_UPDATE=1 writes it first. */
 void golden_compare(const char *name, const char *ending, const char *got);
+/* The same for a page: its style and script, their digests and the program's version, which change by themselves, are left out. */
+void golden_page(const char *name, const char *page);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Reports against golden pairs, tests/golden/report/NAME.txt and NAME.json, made by the same calls.
+ * Reports against golden pairs, tests/golden/report/NAME.txt, NAME.json and NAME.html, made by the same calls.
  * Run from the top of the source tree, or with IBQOS_SRC=folder; IBQOS_GOLDEN_UPDATE=1 rewrites
  * the pairs.
  */
@@ -125,16 +125,20 @@ static void golden(const char *name, builder *build, const char *fabric)
 {
 	char *text = render(build, REPORT_TEXT, fabric, false);
 	char *json = render(build, REPORT_JSON, fabric, false);
+	char *html = render(build, REPORT_HTML, fabric, false);
 	struct json_object *top = parse(json);
 
 	assert_safe(text);
 	assert_safe(json);
+	assert_safe(html);
 	assert_int_equal(number_of(top, "format"), 1);
 	assert_string_equal(string_of(top, "ibqos"), IBQOS_VERSION);
 	assert_string_equal(string_of(top, "command"), "verify");
 	json_object_put(top);
 	compare_golden(name, "txt", text);
 	compare_golden(name, "json", json);
+	golden_page(name, html);
+	free(html);
 	free(text);
 	free(json);
 }

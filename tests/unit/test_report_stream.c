@@ -36,6 +36,10 @@ static const struct report_column columns[] = {
 	{.key = "guid", .title = "GUID", .type = REPORT_GUID},
 };
 
+/* Those that have each row of a table. */
+static const enum report_format formats[] = {REPORT_TEXT, REPORT_JSON, REPORT_HTML};
+#define FORMATS (sizeof(formats) / sizeof(formats[0]))
+
 static int write_rows(FILE *out, enum report_format format, unsigned rows)
 {
 	struct ibqos_ctx ctx = {.program = "ibqos", .command = "discover", .fabric = "", .err = stderr};
@@ -166,12 +170,12 @@ static void test_memory_stays(void **state)
 		skip();
 	}
 	assert_non_null(out);
-	for (int format = REPORT_TEXT; format <= REPORT_JSON; format++) {
-		assert_int_equal(write_rows(out, (enum report_format)format, 5000), 0);
+	for (size_t i = 0; i < FORMATS; i++) {
+		assert_int_equal(write_rows(out, formats[i], 5000), 0);
 		before = peak_kib();
-		assert_int_equal(write_rows(out, (enum report_format)format, 200000), 0);
+		assert_int_equal(write_rows(out, formats[i], 200000), 0);
 		if (peak_kib() > before + 1024)
-			fail_msg("format %d: %ld KiB more", format, peak_kib() - before);
+			fail_msg("format %d: %ld KiB more", (int)formats[i], peak_kib() - before);
 	}
 	fclose(out);
 }
@@ -182,12 +186,12 @@ static void test_full_disk_is_seen(void **state)
 	static const unsigned rows[] = {0, 1, 3000, 10000};
 
 	(void)state;
-	for (int format = REPORT_TEXT; format <= REPORT_JSON; format++) {
+	for (size_t f = 0; f < FORMATS; f++) {
 		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 			FILE *out = fopen("/dev/full", "w");
 
 			assert_non_null(out);
-			assert_int_equal(write_rows(out, (enum report_format)format, rows[i]), -ENOSPC);
+			assert_int_equal(write_rows(out, formats[f], rows[i]), -ENOSPC);
 			fclose(out);
 		}
 	}
