@@ -41,6 +41,9 @@ step "fuzzers" make "$jobs" OUT="$out" W=-Werror fuzz-build
 # fuzz and fuzz-long look further each time.
 FUZZ_SEED=${FUZZ_SEED:-1} FUZZ_RUNS=${FUZZ_RUNS:-2000} counted scripts/fuzz.sh "$out/fuzz" "${FUZZ_SECONDS:-20}"
 
+echo "pages in a browser:"
+IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 pytest_suite "headless Chromium (tests/browser)" tests/browser
+
 echo "monitoring:"
 IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \
 	pytest_suite "Prometheus, schedules, plugin (tests/monitoring)" --dist loadfile tests/monitoring

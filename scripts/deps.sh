@@ -14,7 +14,8 @@ build=(gcc make pkg-config libibnetdisc-dev libibmad-dev libibumad-dev libyaml-d
 tests=(clang libclang-rt-dev libopensm-dev libcmocka-dev python3-pytest python3-pytest-xdist
 	python3-pytest-timeout python3-yaml python3-docutils ibsim-utils opensm infiniband-diags
 	bash-completion zsh)
-extra=(clang-tidy cppcheck valgrind shellcheck prometheus prometheus-node-exporter mmdebstrap)
+extra=(clang-tidy cppcheck valgrind shellcheck prometheus prometheus-node-exporter mmdebstrap
+	chromium chromium-driver python3-selenium)
 services=(opensm prometheus prometheus-node-exporter) # that Debian would start
 
 quiet=

@@ -10,8 +10,7 @@ class Findings {
 		}));
 		this.hidden = new Set(); // severities
 		this.group = 0; // the one whose places alone are shown; 0: of all
-		if (table.total > 1)
-			this.addControls();
+		this.addControls();
 		for (const link of document.querySelectorAll("a.members"))
 			link.addEventListener("click", () => this.choose(Number(link.dataset.group)));
 	}
@@ -42,8 +41,9 @@ class Findings {
 			boxes.append(make("label", { class: severity }, box, ` ${severity} (${count(Number(text))})`));
 		}
 		this.status = make("p", { class: "status", role: "status" });
-		alike.before(make("div", { class: "controls", id: "findings-controls" },
-			make("label", {}, "Filter findings ", this.input), boxes, this.status));
+		const copy = button("Copy as text", () => this.copy());
+		const filters = this.table.total > 1 ? [make("label", {}, "Filter findings ", this.input), boxes] : [];
+		alike.before(make("div", { class: "controls", id: "findings-controls" }, ...filters, copy, this.status));
 		this.chosen = make("span", {});
 		this.only = make("p", { class: "only", hidden: "" }, this.chosen, " ", button("Show all groups", () => this.choose(0)));
 		each.after(this.only);
@@ -86,9 +86,28 @@ class Findings {
 		this.tell();
 	}
 
+	/* Verdict and groups that are shown, for a ticket. */
+	copy() {
+		const lines = [document.querySelector("h1").textContent, document.querySelector(".verdict").textContent];
+		const fabric = document.querySelector(".fabric");
+
+		if (fabric)
+			lines.splice(1, 0, fabric.textContent);
+		for (const { element } of this.cards) {
+			if (element.hidden)
+				continue;
+			lines.push("");
+			[...element.children].forEach((part, i) => {
+				if (part.className !== "number")
+					lines.push((i === 0 ? "" : "    ") + part.textContent);
+			});
+		}
+		navigator.clipboard.writeText(lines.join("\n") + "\n").then(
+			() => (this.status.textContent = "Copied."),
+			() => (this.status.textContent = "The browser does not let it be copied: select the text instead."));
+	}
+
 	tell() {
-		if (!this.status)
-			return;
 		const shown = this.cards.filter((card) => !card.element.hidden).length;
 
 		this.status.textContent = `${count(this.table.length)} of ${count(this.table.total)} findings, ` +

@@ -127,7 +127,9 @@ void html_block(struct report *r, const char *key, const char *title, const stru
 		return;
 	}
 	/* a newline right behind <pre> is dropped by browsers, one of the text's own would be */
-	report_puts(r, "<pre class=\"block\" tabindex=\"0\">\n");
+	report_puts(r, "<pre class=\"block\" tabindex=\"0\" role=\"region\" aria-label=\"");
+	html_put(r, title);
+	report_puts(r, "\">\n");
 	if (strncmp(text, "--- ", strlen("--- ")) == 0)
 		put_diff(r, text);
 	else

@@ -113,6 +113,18 @@ def test_group_and_its_members(chromium, page):
     assert not b.one(".only").is_displayed()
 
 
+def test_copy_for_a_ticket(chromium, page):
+    b = chromium().open(page("findings", 300))
+    b.js("Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.copied = text; }}})")
+    [x for x in b.all("#findings-controls input[type=checkbox]") if x.get_attribute("value") == "warning"][0].click()
+    b.one("#findings-controls button").click()
+    run.deadline(30, "the copy", lambda: status(b) == "Copied.")
+    lines = b.js("return window.copied").splitlines()
+    assert lines[:4] == ["ibqos page", "verdict: critical (100 critical, 100 unknown, 100 warnings)", "",
+                         "critical 100 ports: SL2VL table is not what OpenSM should have programmed sl2vl-differs"]
+    assert lines[4] == "    wanted VL 1; got VL 0" and lines[-1].startswith("    advice: ") and len([x for x in lines if x == ""]) == 2
+
+
 @pytest.mark.parametrize("rows", [499, 500, 501, 1501, 2501])
 def test_pages(chromium, page, rows):
     b = chromium().open(page("rows", rows))

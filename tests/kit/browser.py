@@ -39,7 +39,8 @@ class Browser:
         options = Options()
         options.binary_location = "/usr/bin/chromium"
         options.add_argument("--headless=new")
-        options.add_argument(f"--user-data-dir={tempfile.mkdtemp(prefix='chromium-', dir=folder)}")
+        self.folder = tempfile.mkdtemp(prefix="chromium-", dir=folder)
+        options.add_argument(f"--user-data-dir={self.folder}")
         options.add_argument(f"--window-size={size[0]},{size[1]}")
         for flag in ("disable-gpu", "disable-dev-shm-usage", "disable-extensions", "disable-background-networking", "disable-sync",
                      "disable-component-update", "no-first-run", "no-default-browser-check", "force-device-scale-factor=1",
