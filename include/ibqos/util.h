@@ -76,6 +76,8 @@ bool ctx_stopped(const struct ibqos_ctx *ctx);
  * the caller with free(). -EFBIG above FILE_READ_MAX, -EINVAL for a directory or device.
  */
 int file_read(const char *path, char **data, size_t *size);
+/* The same of a file that this program itself has made: a symbolic link in its place is refused, -ELOOP. */
+int file_read_own(const char *path, char **data, size_t *size);
 /* The same with another bound, for files that grow with the fabric. */
 int file_read_up_to(const char *path, size_t max, char **data, size_t *size);
 

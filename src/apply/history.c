@@ -367,7 +367,7 @@ int history_note(const char *folder, enum apply_step step, const char *text)
 		return -ENOMEM;
 	}
 	made = access(path, F_OK) != 0;
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	error = fd < 0 ? -errno : append(fd, line, (size_t)length);
 	if (fd >= 0 && close(fd) != 0 && error == 0)
 		error = -errno;

@@ -155,7 +155,7 @@ static void take_manifest(struct apply_entry *e)
 	char *path = NULL, *text = NULL;
 	size_t size;
 
-	if (asprintf(&path, "%s/manifest.json", e->folder) >= 0 && file_read(path, &text, &size) == 0)
+	if (asprintf(&path, "%s/manifest.json", e->folder) >= 0 && file_read_own(path, &text, &size) == 0)
 		manifest = json_tokener_parse(text);
 	free(text);
 	free(path);
@@ -194,7 +194,7 @@ static int take_journal(struct apply_entry *e)
 {
 	char *path = NULL, *text = NULL;
 	size_t size = 0;
-	int error = asprintf(&path, "%s/journal", e->folder) < 0 ? -ENOMEM : file_read(path, &text, &size);
+	int error = asprintf(&path, "%s/journal", e->folder) < 0 ? -ENOMEM : file_read_own(path, &text, &size);
 	FILE *out = error == 0 ? open_memstream(&e->journal, &size) : NULL;
 	char *rest = NULL;
 

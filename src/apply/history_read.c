@@ -18,7 +18,7 @@ static int read_back(const char *folder, const char *name, char **text, size_t *
 
 	if (asprintf(&path, "%s/%s", folder, name) < 0)
 		return -ENOMEM;
-	error = file_read(path, text, size);
+	error = file_read_own(path, text, size);
 	free(path);
 	if (error != -ENOENT)
 		return error;

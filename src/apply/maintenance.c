@@ -118,7 +118,7 @@ static int read_manifest(const char *path, struct maintenance_manifest *manifest
 {
 	char *text = NULL;
 	size_t size = 0;
-	int error = file_read(path, &text, &size);
+	int error = file_read_own(path, &text, &size);
 
 	if (error == 0 && strlen(text) != size)
 		error = -EBADMSG;

@@ -61,21 +61,25 @@ static int find_copy(struct accepting *a)
 static int append_log(struct accepting *a)
 {
 	char *old = NULL, *all = NULL, *who = maintenance_who(), when[SESSION_TIME], taken[SESSION_TIME];
+	/* a name may have a newline in it, and make another line of the log */
+	char *from = text_utf8(a->o->accept, strlen(a->o->accept)), *copy = a->copy ? text_utf8(a->copy, strlen(a->copy)) : NULL;
 	size_t size = 0;
-	int error = who ? file_read(a->log, &old, &size) : -ENOMEM, length;
+	int error = who && from && (copy || !a->copy) ? file_read(a->log, &old, &size) : -ENOMEM, length;
 
 	if (error == -ENOENT)
 		error = 0;
 	session_time((uint64_t)time(NULL), when);
 	session_time(a->taken, taken);
 	if (error == 0) {
-		length = asprintf(&all, "%s%s %s accepted %s, taken %s%s%s\n", old ? old : "", when, who, a->o->accept, taken,
-				  a->copy ? ", in place of " : "", a->copy ? a->copy : "");
+		length = asprintf(&all, "%s%s %s accepted %s, taken %s%s%s\n", old ? old : "", when, who, from, taken,
+				  copy ? ", in place of " : "", copy ? copy : "");
 		error = length < 0 ? -ENOMEM : file_replace(a->log, all, (size_t)length, 0644);
 		free(length < 0 ? NULL : all);
 	}
 	free(old);
 	free(who);
+	free(from);
+	free(copy);
 	return error;
 }
 

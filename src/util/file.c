@@ -63,13 +63,13 @@ fail:
 	return rc;
 }
 
-int file_read_up_to(const char *path, size_t max, char **data, size_t *size)
+static int read_file(const char *path, int flags, size_t max, char **data, size_t *size)
 {
 	struct stat st;
 	int fd, rc;
 
 	/* O_NONBLOCK: a FIFO is refused below, not waited for */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) < 0)
@@ -84,9 +84,19 @@ int file_read_up_to(const char *path, size_t max, char **data, size_t *size)
 	return rc;
 }
 
+int file_read_up_to(const char *path, size_t max, char **data, size_t *size)
+{
+	return read_file(path, 0, max, data, size);
+}
+
 int file_read(const char *path, char **data, size_t *size)
 {
-	return file_read_up_to(path, FILE_READ_MAX, data, size);
+	return read_file(path, 0, FILE_READ_MAX, data, size);
+}
+
+int file_read_own(const char *path, char **data, size_t *size)
+{
+	return read_file(path, O_NOFOLLOW, FILE_READ_MAX, data, size);
 }
 
 /* Joins the folder of `path` (with its slash, or nothing) and `name`. NULL when out of memory. */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ibqos/trust.h"
 #include "ibqos/util.h"
 
 #define STEP_MS 20 /* between two tries */
@@ -43,6 +44,8 @@ int file_lock(const struct ibqos_ctx *ctx, const char *path, unsigned wait_ms, i
 	else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) /* somebody has put a pipe there */
 		error = -EINVAL;
 	else
+		error = trust_planted(name, fd);
+	if (error == 0)
 		error = try_lock(fd);
 	free(name);
 	while (error == -EWOULDBLOCK && clock_ns() < end) {
