@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Every test that docs/testing.md names is there."""
+"""Every test that docs/testing.md and docs/security.md name is there."""
 import glob
 import os
 import re
@@ -20,8 +20,10 @@ def defined():
 
 def test_tests_that_are_named_are_there():
     tests, missing, named = defined(), [], 0
-    with open(os.path.join(run.TOP, "docs", "testing.md"), encoding="utf-8") as f:
-        text = f.read()
+    text = ""
+    for name in ("testing.md", "security.md"):
+        with open(os.path.join(run.TOP, "docs", name), encoding="utf-8") as f:
+            text += f.read()
     for line in text.splitlines():
         file = None
         for word in re.findall(r"`([^`]+)`", line) if line.startswith("|") else ():
