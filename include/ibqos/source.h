@@ -136,6 +136,9 @@ const struct mad_counts *source_counts(const struct source *source);
 /* MADs of all source_discover() so far; of libibnetdisc only `sent` is known, without its repeats. NULL: not counted. */
 const struct mad_counts *source_discovery_counts(const struct source *source);
 
+/* Whether it is a file, which has answers or not; nobody is asked then. */
+bool source_is_file(const struct source *source);
+
 /* --- for those who make a source: live, script (tests), snapshot --- */
 struct source_ops {
 	int (*discover)(struct source *source, struct finding_list *findings, struct fabric **fabric);

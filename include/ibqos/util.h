@@ -149,6 +149,12 @@ size_t text_width(const char *text, size_t size);
 int text_to_u64(const char *text, uint64_t max, uint64_t *value);
 
 /*
+ * A span of time: a whole number and its unit, s, m or min, h or d; without one, seconds. As text_to_u64(), `max` in
+ * seconds.
+ */
+int text_duration(const char *text, uint64_t max, uint64_t *seconds);
+
+/*
  * Host names as batch systems write them: "gpu-[001-008,012],login-1"; any number of brackets in a name, numbers as
  * wide as the first of their range (leading zeros kept), up to HOSTLIST_MAX names in the order written. -EINVAL:
  * *fault says what is wrong, for people; the caller frees it. -ENOMEM.

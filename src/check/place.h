@@ -13,6 +13,9 @@ void place_port(struct finding *f, const struct fabric *fabric, uint32_t port);
 /* Places a finding at a node as a whole, and names the port before it. */
 void place_node(struct finding *f, const struct fabric *fabric, uint32_t node);
 
+/* What is told of a query that nobody was asked, where the source is a file. */
+#define NOT_IN_FILE "not in the file: it was not asked for when that was made"
+
 /* Adds FINDING_PORT_INFO_RESERVED where the port has a reserved value in this field. True if it has. */
 bool place_reserved(const struct fabric *fabric, uint32_t port, enum fabric_link_field field, struct finding_list *findings);
 

@@ -212,7 +212,8 @@ static void add_unread(const struct routes *routes, uint32_t node, struct findin
 	else if (s->tries)
 		finding_set(&f->detail, "not answered in %u tries", s->tries);
 	else
-		finding_set(&f->detail, "not asked, as the device had stopped answering or the run was stopped");
+		finding_set(&f->detail, "%s", routes->of_file ? NOT_IN_FILE :
+			    "not asked, as the device had stopped answering or the run was stopped");
 }
 
 static void add_adaptive(const struct routes *routes, enum routes_adaptive state, bool by_lft,

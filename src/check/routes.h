@@ -27,6 +27,7 @@ struct routes_switch {
 
 struct routes {
 	const struct fabric *fabric;
+	bool of_file; /* what was asked is a file */
 	struct routes_switch *switches; /* as fabric->nodes; all zero for others */
 	uint32_t *owner;		/* port index by LID, FABRIC_NONE */
 	uint32_t *twice;		/* LIDs that a second port has, and that port: pairs */

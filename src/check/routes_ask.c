@@ -121,6 +121,7 @@ int routes_read(struct routes *routes, struct source *source)
 			asker.total += s->blocks[block] == BLOCK_WANTED;
 	}
 	asker.agent_count = routes->agent_count;
+	routes->of_file = source_is_file(source);
 	if (asker.agent_count > 0)
 		error = source_ask(source, routes->fabric, &asker);
 	for (i = 0; i < routes->agent_count; i++) /* what nobody took, should a source leave any */

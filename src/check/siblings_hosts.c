@@ -255,6 +255,11 @@ static bool only_one(const struct site *site, const struct hole *hole)
 	return peers >= FULL_LEAST;
 }
 
+static bool is_up(const struct fabric_port *port)
+{
+	return port->known && fabric_port_phys_state(port) == FABRIC_PHYS_LINK_UP;
+}
+
 static int find_holes(const struct site *site, const struct names *names, uint32_t node, struct holes *holes)
 {
 	const struct fabric *f = site->fabric;
@@ -264,7 +269,8 @@ static int find_holes(const struct site *site, const struct names *names, uint32
 		struct host_name beside;
 		uint32_t below, above;
 
-		if (f->ports[f->nodes[node].first_port + p].peer != FABRIC_NONE)
+		if (f->ports[f->nodes[node].first_port + p].peer != FABRIC_NONE ||
+		    is_up(&f->ports[f->nodes[node].first_port + p])) /* something is there that does not answer: a gap, told already */
 			continue;
 		below = seats_next_host(site, node, p, -1);
 		above = seats_next_host(site, node, p, 1);

@@ -54,7 +54,7 @@ static struct finding *find_at_sm(struct checking *c, enum finding_code code)
 }
 
 /* Why a question has no answer. */
-static void detail_ended(struct finding *f, enum mad_outcome outcome, unsigned status, unsigned tries)
+static void detail_ended(const struct checking *c, struct finding *f, enum mad_outcome outcome, unsigned status, unsigned tries)
 {
 	switch (outcome) {
 	case MAD_STATUS:
@@ -64,13 +64,13 @@ static void detail_ended(struct finding *f, enum mad_outcome outcome, unsigned s
 		finding_set(&f->detail, "not answered in %u tries", tries);
 		return;
 	default:
-		finding_set(&f->detail, "not asked, as it had stopped answering");
+		finding_set(&f->detail, "%s", source_is_file(c->source) ? NOT_IN_FILE : "not asked, as it had stopped answering");
 	}
 }
 
-static void detail_failed(struct finding *f, const struct source_sm_query *query)
+static void detail_failed(const struct checking *c, struct finding *f, const struct source_sm_query *query)
 {
-	detail_ended(f, query->outcome, query->status, query->tries);
+	detail_ended(c, f, query->outcome, query->status, query->tries);
 }
 
 /* --- SMInfo --- */
@@ -104,7 +104,7 @@ static bool judge_info(struct checking *c, const struct source_sm_query *query)
 	if (c->findings) {
 		f = find_at_sm(c, query->outcome == MAD_TIMED_OUT ? FINDING_SM_SILENT : FINDING_QUERY_FAILED);
 		finding_set(&f->what, "SMInfo from LID %u", c->fabric->sm_lid);
-		detail_failed(f, query);
+		detail_failed(c, f, query);
 	}
 	return false;
 }
@@ -141,7 +141,7 @@ static bool judge_class(struct checking *c, const struct source_sm_query *query)
 	if (c->findings) {
 		f = find_at_sm(c, FINDING_QUERY_FAILED);
 		finding_set(&f->what, "ClassPortInfo of the subnet administrator");
-		detail_failed(f, query);
+		detail_failed(c, f, query);
 	}
 	return false;
 }
@@ -272,7 +272,7 @@ static void unknown(struct checking *c, const struct sm_probe *probe, const stru
 			"the subnet administrator has no path at all to %s: perhaps they share no partition",
 			to);
 	else
-		detail_ended(f, end->outcome, end->status, end->tries);
+		detail_ended(c, f, end->outcome, end->status, end->tries);
 }
 
 /* --- asking for paths --- */

@@ -2,6 +2,7 @@
 /*
  * What an audit remembers: ports, names, acknowledgements, and whose they are.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,6 +254,28 @@ int state_load(const char *path, const struct fabric *fabric, uint64_t now, stru
 	return 0;
 }
 
+/*
+ * A clock that was set back meanwhile: what was read just before stands in the file as of now, which is what the new clock would have
+ * said then; else the file would be of the future to itself, and refused.
+ */
+static void clamp_times(struct state *state, uint64_t now)
+{
+	for (size_t i = 0; i < state->port_count; i++)
+		if (state->ports[i].at > now)
+			state->ports[i].at = now;
+	for (size_t i = 0; i < state->shares_count; i++)
+		if (state->shares[i].at > now)
+			state->shares[i].at = now;
+	for (size_t i = 0; i < state->finding_count; i++) {
+		if (state->findings[i].seen > now)
+			state->findings[i].seen = now;
+		if (state->findings[i].clean > now)
+			state->findings[i].clean = now;
+		if (state->findings[i].first > state->findings[i].seen)
+			state->findings[i].first = state->findings[i].seen;
+	}
+}
+
 int state_save(const char *path, const struct fabric *fabric, uint64_t now, struct state *state)
 {
 	char *text;
@@ -272,6 +295,7 @@ int state_save(const char *path, const struct fabric *fabric, uint64_t now, stru
 			state->label = label;
 		}
 	}
+	clamp_times(state, now);
 	state->written = now;
 	text = state_text(state, &size);
 	if (!text)
@@ -282,6 +306,8 @@ int state_save(const char *path, const struct fabric *fabric, uint64_t now, stru
 }
 
 /* --- places and times --- */
+
+#define SINCE_MAX_S ((uint64_t)1000000 * DAY_S)
 
 int state_place(const struct state *state, const char *text, uint64_t *guid, int *port)
 {
@@ -366,27 +392,15 @@ int state_time_parse(const char *text, uint64_t *seconds)
 
 int state_since_parse(const char *text, uint64_t now, uint64_t written, uint64_t *seconds)
 {
-	static const struct {
-		const char *unit;
-		uint64_t seconds;
-	} units[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", DAY_S}};
-	size_t digits = strspn(text, "0123456789");
-	char copy[12];
+	uint64_t span;
 
 	if (strcmp(text, "last") == 0) {
 		*seconds = written;
 		return 0;
 	}
-	for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		uint64_t count;
-
-		if (digits == 0 || digits >= sizeof(copy) || strcmp(text + digits, units[i].unit) != 0)
-			continue;
-		memcpy(copy, text, digits);
-		copy[digits] = '\0';
-		if (text_to_u64(copy, 1000000, &count) != 0)
-			return -EINVAL;
-		*seconds = now > count * units[i].seconds ? now - count * units[i].seconds : 0;
+	/* a number alone is no span here: it could be meant as a time */
+	if (*text && !isdigit((unsigned char)text[strlen(text) - 1]) && text_duration(text, SINCE_MAX_S, &span) == 0) {
+		*seconds = now > span ? now - span : 0;
 		return 0;
 	}
 	if (state_time_parse(text, seconds) != 0)

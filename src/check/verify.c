@@ -395,6 +395,7 @@ int verify_run(struct verify *verify, struct source *source, bool only_differing
 	error2 = run_pass(verify, source, VERIFY_SL2VL, error == 0);
 	error = error ? error : error2;
 	verify->stopped = error != 0;
+	verify->of_file = source_is_file(source);
 
 	memset(&verify->result, 0, sizeof(verify->result));
 	verify->result.ports_there = verify->ports_there;

@@ -81,6 +81,7 @@ struct verify {
 	uint32_t ports_there; /* before a sample was taken of them; counted then */
 	bool sampled;
 	bool stopped; /* the last run did not come to its end */
+	bool of_file; /* what it asked is a file */
 	uint64_t end_ns; /* when runs end, whatever is left; 0: when all was asked */
 	struct verify_result result;
 

@@ -285,8 +285,9 @@ static void add_no_vlarb(const struct verify *v, uint32_t port, struct finding_l
 
 static const char *why_not_asked(const struct verify *v)
 {
-	return v->stopped ? "not asked, as the run was stopped"
-			  : "not asked, as the device had stopped answering";
+	if (v->of_file)
+		return NOT_IN_FILE;
+	return v->stopped ? "not asked, as the run was stopped" : "not asked, as the device had stopped answering";
 }
 
 /* The device does not know this attribute, or has no such table (IBA 13.4.7, bits 2 to 4). */

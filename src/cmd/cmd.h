@@ -128,7 +128,7 @@ error_t cmd_argument(int key, char *arg, struct argp_state *state, struct cmd_op
 		     const char *name);
 /* An option's whole number in low..high, or a usage error (exit 3). */
 uint64_t cmd_number(struct argp_state *state, const char *option, const char *text, uint64_t low, uint64_t high);
-/* An option's time, "90s", "10m", "1h" or a number of seconds, in seconds in low..high; or a usage error (exit 3). */
+/* An option's time, as text_duration() has it, in seconds in low..high; or a usage error (exit 3). */
 uint64_t cmd_duration(struct argp_state *state, const char *option, const char *text, uint64_t low, uint64_t high);
 /* Appends to a list of strings that may be given more than once; the caller frees the list. 0, or ENOMEM, which is told. */
 error_t cmd_keep(struct argp_state *state, const char ***list, size_t *count, size_t *room, const char *item);

@@ -97,27 +97,12 @@ uint64_t cmd_number(struct argp_state *state, const char *option, const char *te
 
 uint64_t cmd_duration(struct argp_state *state, const char *option, const char *text, uint64_t low, uint64_t high)
 {
-	static const struct {
-		char unit;
-		unsigned seconds;
-	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
-	size_t length = strlen(text);
-	char number[32] = "";
-	uint64_t value = 0, factor = 1;
+	uint64_t value = 0;
 
-	for (size_t i = 0; length > 0 && i < sizeof(units) / sizeof(units[0]); i++) {
-		if (text[length - 1] == units[i].unit) {
-			factor = units[i].seconds;
-			length--;
-			break;
-		}
-	}
-	if (length < sizeof(number))
-		memcpy(number, text, length);
-	if (text_to_u64(number, UINT32_MAX, &value) != 0 || value * factor < low || value * factor > high)
-		argp_error(state, "%s takes a time from %ju s to %ju s, as 90s, 10m or 1h, not '%s'", option, (uintmax_t)low,
+	if (text_duration(text, UINT64_MAX, &value) != 0 || value < low || value > high)
+		argp_error(state, "%s takes a time from %ju s to %ju s, as 90s, 10m, 1h or 2d, not '%s'", option, (uintmax_t)low,
 			   (uintmax_t)high, text);
-	return value * factor;
+	return value;
 }
 
 static error_t parse_fabric(int key, char *arg, struct argp_state *state)

@@ -185,6 +185,11 @@ static const struct source_ops dump_ops = {
 	.close = dump_close,
 };
 
+bool source_is_file(const struct source *source)
+{
+	return source && (source->ops == &dump_ops || source_is_stored(source));
+}
+
 const char *source_lacks(const struct source *source)
 {
 	const struct dump *d = (const struct dump *)source;

@@ -126,6 +126,9 @@ struct snapshot *snapshot_new(void);
 /* A source over a snapshot, which it then owns; not on failure. merged NULL: it is one snapshot as taken. -ENOMEM. */
 int source_open_snapshot(struct snapshot *snapshot, const char *map, const struct snapshot_merged *merged, struct source **source);
 
+/* Whether it is a snapshot that was read, not one that is being taken. */
+bool source_is_stored(const struct source *source);
+
 /* NumPorts of a node. */
 unsigned snapshot_node_ports(const struct snapshot *snapshot, uint32_t node);
 

@@ -273,6 +273,11 @@ static const struct source_ops stored_ops = {
 	.close = stored_close,
 };
 
+bool source_is_stored(const struct source *source)
+{
+	return source->ops == &stored_ops && !((const struct stored *)source)->live;
+}
+
 const struct snapshot *source_snapshot(const struct source *source)
 {
 	return source && source->ops == &stored_ops ? ((const struct stored *)source)->snapshot : NULL;

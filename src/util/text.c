@@ -188,6 +188,31 @@ int text_to_u64(const char *text, uint64_t max, uint64_t *value)
 	return 0;
 }
 
+int text_duration(const char *text, uint64_t max, uint64_t *seconds)
+{
+	static const struct {
+		const char *unit;
+		unsigned seconds;
+	} units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+	size_t digits = strspn(text, "0123456789");
+	char number[24] = "";
+	uint64_t count;
+	int error;
+
+	if (digits >= sizeof(number))
+		return -ERANGE;
+	memcpy(number, text, digits);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(text + digits, units[i].unit) != 0)
+			continue;
+		error = text_to_u64(number, max / units[i].seconds, &count);
+		if (error == 0)
+			*seconds = count * units[i].seconds;
+		return error;
+	}
+	return -EINVAL;
+}
+
 int text_stream_end(FILE *stream, char **text)
 {
 	bool failed = fflush(stream) != 0 || ferror(stream);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ibqos/link.h"
 #include "ibqos/state.h"
@@ -214,6 +215,33 @@ static void test_places(void **unused)
 	state_clear(&s);
 }
 
+/* The clock is set back between reading and writing: the file is one that the next run takes. */
+static void test_clock_set_back(void **unused)
+{
+	char path[] = "/tmp/ibqos-test-state-XXXXXX";
+	struct state_port port = {.guid = 1, .port = 1, .at = 5000};
+	struct finding_list findings = {0};
+	struct state state = {0}, again = {0};
+	bool usable = false;
+	int fd = mkstemp(path);
+
+	(void)unused;
+	assert_true(fd >= 0);
+	close(fd);
+	state.label = strdup("");
+	assert_int_equal(state_ports_put(&state, &port, 1, 0), 0);
+	assert_int_equal(state_save(path, NULL, 4000, &state), 0);
+	assert_int_equal(state_load(path, NULL, 4000, &findings, &again, &usable), 0);
+	assert_true(usable);
+	assert_int_equal(findings.count, 0);
+	assert_int_equal(again.port_count, 1);
+	assert_int_equal(again.ports[0].at, 4000);
+	state_clear(&state);
+	state_clear(&again);
+	finding_list_clear(&findings);
+	unlink(path);
+}
+
 static void test_times(void **unused)
 {
 	uint64_t seconds;
@@ -229,6 +257,10 @@ static void test_times(void **unused)
 	assert_int_equal(seconds, 1700000000);
 	assert_int_equal(state_since_parse("2h", 10000, 7, &seconds), 0);
 	assert_int_equal(seconds, 2800);
+	for (const char *const *same = (const char *const[]){"120m", "120min", "7200s", NULL}; *same; same++) {
+		assert_int_equal(state_since_parse(*same, 10000, 7, &seconds), 0);
+		assert_int_equal(seconds, 2800);
+	}
 	assert_int_equal(state_since_parse("7d", 10000, 7, &seconds), 0); /* before the beginning */
 	assert_int_equal(seconds, 0);
 	assert_int_equal(state_since_parse("last", 10000, 7, &seconds), 0);
@@ -321,6 +353,7 @@ int main(void)
 		cmocka_unit_test(test_thousands_of_findings), cmocka_unit_test(test_the_same_twice),
 		cmocka_unit_test(test_read),   cmocka_unit_test(test_written_is_read), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_cut),    cmocka_unit_test(test_places),	       cmocka_unit_test(test_times),
+		cmocka_unit_test(test_clock_set_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,29 @@ static void test_stop_flag(void **state)
 	assert_true(ctx_stopped(&ctx));
 }
 
+static void test_durations(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t seconds;
+	} good[] = {{"0", 0}, {"90", 90}, {"90s", 90}, {"30m", 1800}, {"30min", 1800}, {"2h", 7200}, {"7d", 604800}};
+	uint64_t seconds = 7;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(text_duration(good[i].text, UINT64_MAX, &seconds), 0);
+		assert_int_equal(seconds, good[i].seconds);
+	}
+	for (const char *const *bad = (const char *const[]){"", "m", "min", "1w", "1 h", "-1h", "+1h", "01h", "1hh", "0x10s", "1.5h", NULL};
+	     *bad; bad++)
+		assert_int_equal(text_duration(*bad, UINT64_MAX, &seconds), -EINVAL);
+	assert_int_equal(text_duration("3h", 7200, &seconds), -ERANGE);
+	assert_int_equal(text_duration("99999999999999999999d", UINT64_MAX, &seconds), -ERANGE);
+	assert_int_equal(text_duration("213503982334602d", UINT64_MAX, &seconds), -ERANGE); /* above 64 bits in seconds */
+	assert_int_equal(text_duration("99999999999999999999999999s", UINT64_MAX, &seconds), -ERANGE);
+	assert_int_equal(seconds, 604800); /* as it was */
+}
+
 static void test_numbers(void **state)
 {
 	static const struct {
@@ -292,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_message_is_one_line),
 		cmocka_unit_test(test_stop_flag),
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_text_made_printable),
 		cmocka_unit_test(test_text_ends_at_size_or_nul),
 		cmocka_unit_test(test_text_char_against_ranges),
