@@ -9,8 +9,8 @@
 
 #define PITCH 12 /* of squares; 10 of it are the square */
 #define WIDTH 1200
-#define POD_SQUARES 18 /* in a row of a pod */
-#define POD_WIDTH 232
+#define POD_SQUARES 18 /* in a row of a pod, at most */
+#define POD_LEAST 9
 #define GAP 8
 #define HEAD 16
 #define LINES_MAX 400
@@ -22,6 +22,7 @@ struct place {
 struct map {
 	const struct topology *t;
 	struct place *places; /* by node */
+	int in_a_pod;	      /* squares in a row of a pod */
 	int height;
 };
 
@@ -41,6 +42,25 @@ static bool put_squares(struct map *m, uint32_t pod, unsigned level, int x, int 
 	}
 	*y += (count + in_a_row - 1) / in_a_row * PITCH;
 	return count > 0;
+}
+
+/* As many squares as the fullest row has. */
+static int squares_of_pods(const struct layers *l)
+{
+	int most = POD_LEAST, count = 0;
+
+	for (uint32_t i = 0; i < l->count; i++) {
+		bool same = i > 0 && l->level[l->order[i]] == l->level[l->order[i - 1]] && l->pod[l->order[i]] == l->pod[l->order[i - 1]];
+
+		count = same ? count + 1 : 1;
+		most = l->pod[l->order[i]] != LAYERS_NO_POD && count > most ? count : most;
+	}
+	return most < POD_SQUARES ? most : POD_SQUARES;
+}
+
+static int pod_width(const struct map *m)
+{
+	return m->in_a_pod * PITCH + 14;
 }
 
 static void put_text(FILE *out, int x, int y, const char *text)
@@ -70,9 +90,9 @@ static int put_pod(FILE *out, struct map *m, uint32_t pod, int x, int y)
 	fputs(" …</text>", out);
 	y += HEAD;
 	for (unsigned level = l->levels; level-- > 0;)
-		if (put_squares(m, pod, level, x + 6, POD_SQUARES, &y))
+		if (put_squares(m, pod, level, x + 6, m->in_a_pod, &y))
 			y += GAP / 2;
-	fprintf(out, "<rect class=\"tp-pod\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\"/></g>\n", x, top, POD_WIDTH, y - top);
+	fprintf(out, "<rect class=\"tp-pod\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\"/></g>\n", x, top, pod_width(m), y - top);
 	return y;
 }
 
@@ -83,13 +103,13 @@ static int put_pods(FILE *out, struct map *m, int y)
 	for (uint32_t pod = 0; pod < m->t->layers.pods; pod++) {
 		int below;
 
-		if (x + POD_WIDTH > WIDTH) {
+		if (x + pod_width(m) > WIDTH) {
 			x = 0;
 			y = end + GAP;
 		}
 		below = put_pod(out, m, pod, x, y);
 		end = below > end ? below : end;
-		x += POD_WIDTH + GAP;
+		x += pod_width(m) + GAP;
 	}
 	return end;
 }
@@ -176,10 +196,11 @@ static int put_map(FILE *out, struct map *m)
 
 	if (!body)
 		return -ENOMEM;
+	m->in_a_pod = squares_of_pods(&m->t->layers);
 	m->height = put_strips(body, m);
 	m->height = put_pods(body, m, m->height) + GAP;
-	left = put_bad(body, m);
 	put_classes(body, m);
+	left = put_bad(body, m);
 	if (text_stream_end(body, &text) != 0)
 		return -ENOMEM;
 	fprintf(out, "<div class=\"fig-scroll\"><svg class=\"tp-d\" id=\"tp-map\" role=\"img\" aria-labelledby=\"tp-map-t tp-map-d\" width=\"%d\" height=\"%d\" "
