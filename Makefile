@@ -95,10 +95,10 @@ $(FLOOR): $(OUT)/tests/%: tests/bench/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -o $@ $< $(LDLIBS)
 
-$(PAGE): tests/tools/page.c $(OUT)/libibqos.a
+$(PAGE): tests/tools/page.c tests/tools/page_fabric.c tests/unit/images.c $(OUT)/libibqos.a
 	$(call say,TOOL,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(OUT)/libibqos.a $(LDLIBS)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -Itests/unit -o $@ $(filter %.c %.a,$^) -lcmocka $(LDLIBS)
 
 $(OUT)/fault/%.o: %.c Makefile
 	$(call say,CC,$@)

@@ -275,7 +275,7 @@ static void put_box(FILE *out, const struct drawing *d, uint32_t node)
 		if (hosts > 0)
 			fprintf(out, "%u host%s", hosts, hosts == 1 ? "" : "s");
 		if (others > 0)
-			fprintf(out, "%s+%u lines", hosts ? ", " : "", others);
+			fprintf(out, "%s+%u", hosts ? ", " : "", others);
 		fputs("</text>", out);
 	}
 	if (t->worst[node]) {
@@ -307,6 +307,8 @@ static void put_drawing(FILE *out, const struct drawing *d)
 		if (t->drawn[t->layers.order[i]])
 			put_box(out, d, t->layers.order[i]);
 	fputs("</svg></div>\n", out);
+	if (!t->all)
+		fputs("<p class=\"fig-say\">\"+16\" in a box are lines to switches that are not drawn here, and have no finding.</p>\n", out);
 	if (t->all && t->layers.bundle_count > 0)
 		fputs("<p class=\"fig-say\">A line without a number has as many cables as most between the same layers.</p>\n", out);
 }

@@ -13,7 +13,7 @@
 #define POD_LEAST 9
 #define GAP 8
 #define HEAD 16
-#define LINES_MAX 400
+#define LINES_MAX 120
 
 struct place {
 	int x, y; /* of the square's left and middle */
@@ -160,29 +160,35 @@ static void put_classes(FILE *out, const struct map *m)
 	}
 }
 
-static uint32_t put_bad(FILE *out, const struct map *m)
+static void put_bad_line(FILE *out, const struct map *m, const struct pair_mark *p)
 {
 	const struct layers *l = &m->t->layers;
+	bool gone = layers_bundle(l, p->a, p->b) == SIZE_MAX;
+
+	fprintf(out, "<path class=\"tp-l %s%s\" d=\"M%d %dL%d %d\"><title>", gone ? "tp-gone " : "", figure_severity_class(p->worst),
+		m->places[p->a].x + 5, m->places[p->a].y, m->places[p->b].x + 5, m->places[p->b].y);
+	figure_text(out, figure_name(l->fabric, p->a));
+	fputs(" to ", out);
+	figure_text(out, figure_name(l->fabric, p->b));
+	fprintf(out, ": %s</title></path>\n", figure_severity_text(p->worst));
+}
+
+/* The worst first; how many are left. */
+static uint32_t put_bad(FILE *out, const struct map *m)
+{
 	uint32_t drawn = 0, left = 0;
 
-	for (size_t i = 0; i < m->t->marks.pair_count; i++) {
-		const struct pair_mark *p = &m->t->marks.pairs[i];
-		bool gone = layers_bundle(l, p->a, p->b) == SIZE_MAX;
-
-		if (p->worst <= FINDING_NOTE + 1)
-			continue;
-		if (drawn == LINES_MAX) {
-			left++;
-			continue;
+	for (uint8_t worst = FINDING_CRITICAL + 1; worst > FINDING_NOTE + 1; worst--)
+		for (size_t i = 0; i < m->t->marks.pair_count; i++) {
+			if (m->t->marks.pairs[i].worst != worst)
+				continue;
+			if (drawn == LINES_MAX) {
+				left++;
+				continue;
+			}
+			drawn++;
+			put_bad_line(out, m, &m->t->marks.pairs[i]);
 		}
-		drawn++;
-		fprintf(out, "<path class=\"tp-l %s%s\" d=\"M%d %dL%d %d\"><title>", gone ? "tp-gone " : "", figure_severity_class(p->worst),
-			m->places[p->a].x + 5, m->places[p->a].y, m->places[p->b].x + 5, m->places[p->b].y);
-		figure_text(out, figure_name(l->fabric, p->a));
-		fputs(" to ", out);
-		figure_text(out, figure_name(l->fabric, p->b));
-		fprintf(out, ": %s</title></path>\n", figure_severity_text(p->worst));
-	}
 	return left;
 }
 

@@ -5,12 +5,14 @@
  *   page FORMAT findings N   N findings: two in three of a few groups, each other one alone
  *   page FORMAT rows N       a table of N links
  *   page FORMAT hostile FILE every string of it is one of the file's, which are parted by NULs
+ *   page FORMAT fabric RADIX [FILE]
+ *                            the pictures of a tree of three levels; its nodes' names are the file's
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ibqos/report.h"
+#include "page_fabric.h"
 
 static const struct report_column link_columns[] = {
 	{.key = "guid", .title = "GUID", .type = REPORT_GUID},
@@ -116,6 +118,18 @@ static int put_file(struct report *r, struct finding_list *list, const char *pat
 	return 0;
 }
 
+static int put_fabric(struct report *r, struct finding_list *list, const char *radix, const char *path)
+{
+	char *names = NULL;
+	size_t size = 0;
+	int error = path ? file_read(path, &names, &size) : 0;
+
+	if (error == 0)
+		error = page_fabric(r, list, (unsigned)strtoul(radix, NULL, 10), names, size);
+	free(names);
+	return error;
+}
+
 int main(int argc, char **argv)
 {
 	struct ibqos_ctx ctx = {.program = "ibqos", .command = "page", .fabric = "", .err = stderr};
@@ -124,8 +138,8 @@ int main(int argc, char **argv)
 	struct report *r;
 	int error = 0;
 
-	if (argc != 4 || report_format_of(argv[1], &format) < 0) {
-		fprintf(stderr, "usage: page FORMAT findings N | rows N | hostile FILE\n");
+	if (argc < 4 || argc > 5 || report_format_of(argv[1], &format) < 0) {
+		fprintf(stderr, "usage: page FORMAT findings N | rows N | hostile FILE | fabric RADIX [FILE]\n");
 		return 2;
 	}
 	r = report_begin(&ctx, stdout, format);
@@ -136,9 +150,12 @@ int main(int argc, char **argv)
 		put_findings(&list, (unsigned)strtoul(argv[3], NULL, 10));
 	else if (strcmp(argv[2], "rows") == 0)
 		put_rows(r, (unsigned)strtoul(argv[3], NULL, 10));
+	else if (strcmp(argv[2], "fabric") == 0)
+		error = put_fabric(r, &list, argv[3], argv[4]);
 	else
 		error = put_file(r, &list, argv[3]);
-	report_findings(r, &list, false);
+	if (strcmp(argv[2], "fabric") != 0)
+		report_findings(r, &list, false);
 	if (report_end(r, IBQOS_EXIT_CRITICAL) < 0)
 		error = -1;
 	finding_list_clear(&list);
