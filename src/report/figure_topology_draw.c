@@ -79,17 +79,24 @@ static void place_row(struct drawing *d, uint32_t *at, uint32_t end, uint32_t co
 	}
 }
 
+static uint32_t rows_of(uint32_t count)
+{
+	return count / IN_A_ROW + (count % IN_A_ROW > 0);
+}
+
 /* Switches of a level in each of its rows, which are as even as can be. */
 static uint32_t in_a_row(uint32_t count)
 {
-	uint32_t rows = (count + IN_A_ROW - 1) / IN_A_ROW;
+	uint32_t rows = rows_of(count);
 
-	return rows ? (count + rows - 1) / rows : 1;
+	return rows > 1 ? count / rows + (count % rows > 0) : count;
 }
 
 static double height_of_level(uint32_t count)
 {
-	return count == 0 ? 0 : PITCH_Y + (count - 1) / in_a_row(count) * (double)WRAP_Y;
+	uint32_t more = count > 0 ? rows_of(count) - 1 : 0;
+
+	return count > 0 ? PITCH_Y + more * (double)WRAP_Y : 0;
 }
 
 /* From the bottom up, since that is the order of layers. */
