@@ -107,14 +107,17 @@ static unsigned character(const unsigned char *c, uint32_t *code)
 	return 0;
 }
 
-/* ISO 6429 C0, DEL and C1; Unicode's line and paragraph separators and what turns the direction of text */
+/* ISO 6429 C0, DEL and C1; Unicode's Cf, Zl and Zp: what breaks a line, turns the direction of text or does not show; variation selectors */
 static bool obeyed(uint32_t code)
 {
-	static const uint32_t others[] = {0x7f,   0x61c,  0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202b,
-					  0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069};
+	static const uint32_t others[] = {0x7f, 0xad, 0x61c, 0xfeff};
+	static const uint32_t blocks[][2] = {{0x180b, 5}, {0x200b, 5}, {0x2028, 7}, {0x2060, 16}, {0xfe00, 16}, {0xfff9, 3}, {0xe0000, 0x1000}};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (code == others[i])
+			return true;
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
+		if (code >= blocks[i][0] && code - blocks[i][0] < blocks[i][1])
 			return true;
 	return code < 0x20 || (code >= 0x80 && code < 0xa0);
 }

@@ -329,6 +329,36 @@ static void port_faults(void **state)
 	expect_fault("mlx5_1", 2, &none, -EACCES, "port mlx5_1/2: Permission denied");
 }
 
+/* The file of umad that may not be opened: whom it is for, and what to do. */
+static void file_faults(void **state)
+{
+	static const struct {
+		mode_t mode;
+		gid_t gid;
+		int error;
+		const char *says;
+	} rows[] = {
+		{0600, 0, -EACCES, "contrib/udev/90-ibqos-umad.rules"},
+		{0660, 0, -EACCES, "contrib/udev/90-ibqos-umad.rules"}, /* root's group is nobody's to join */
+		{0640, 1, -EPERM, "contrib/udev/90-ibqos-umad.rules"},	/* its group may not send */
+		{0660, 1, -EACCES, "usermod -a -G daemon USER"},
+		{0660, 4294967, -EACCES, "contrib/udev/90-ibqos-umad.rules"}, /* no group of that number */
+		{0, 0, -ENOENT, "modprobe ib_umad"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct stat st = {.st_mode = S_IFCHR | rows[i].mode, .st_gid = rows[i].gid};
+		char *text = live_file_fault("mlx5_0", 1, "/dev/infiniband/umad0", &st, rows[i].error);
+
+		assert_non_null(text);
+		assert_non_null(strstr(text, "port mlx5_0/1: "));
+		assert_non_null(strstr(text, "/dev/infiniband/umad0"));
+		assert_non_null(strstr(text, rows[i].says));
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,6 +369,7 @@ int main(void)
 		cmocka_unit_test(name_map_file),
 		cmocka_unit_test(name_map_nul),
 		cmocka_unit_test(port_faults),
+		cmocka_unit_test(file_faults),
 	};
 
 	return cmocka_run_group_tests_name("source convert", tests, NULL, NULL);

@@ -253,13 +253,15 @@ static void test_text_char_against_ranges(void **state)
 					length = 1;
 				else if (a == 0xc2 ? b >= 0xa0 && b <= 0xbf
 						   : a > 0xc2 && a <= 0xdf && b >= 0x80 && b <= 0xbf)
-					length = a == 0xd8 && b == 0x9c ? 0 : 2; /* U+061C: turns direction */
+					length = (a == 0xd8 && b == 0x9c) || (a == 0xc2 && b == 0xad) ? 0 : 2; /* U+061C: turns direction; U+00AD: unseen */
 				else if (a >= 0xe0 && a <= 0xef && b >= low && b <= high && c >= 0x80 &&
 					 c <= 0xbf)
 					length = 3;
+				/* turns direction, breaks lines, or does not show (Unicode's Cf, Zl, Zp, variation selectors) */
 				if (length == 3 &&
-				    (code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
-				     (code >= 0x2066 && code <= 0x2069)))
+				    ((code >= 0x180b && code <= 0x180f) || (code >= 0x200b && code <= 0x200f) ||
+				     (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) ||
+				     (code >= 0xfe00 && code <= 0xfe0f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb)))
 					length = 0;
 				if (text_char(text, 3) != length)
 					fail_msg("%02x %02x %02x: %zu, not %zu", a, b, c, text_char(text, 3),
