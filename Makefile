@@ -177,6 +177,7 @@ policy-docs: $(OUT)/ibqos
 	$(OUT)/ibqos lint --schema >docs/policy.schema.json
 	$(OUT)/ibqos lint --site-manual >docs/man/ibqos-site.5.rst
 	$(OUT)/ibqos lint --site-schema >docs/site.schema.json
+	$(OUT)/ibqos lint --change-schema >docs/changes.schema.json
 
 clean:
 	rm -rf build

@@ -5,6 +5,8 @@
 #ifndef IBQOS_CHANGES_H
 #define IBQOS_CHANGES_H
 
+#include <stdio.h>
+
 #include "ibqos/finding.h"
 
 #define CHANGES_MAX 4096 /* lines in one file */
@@ -46,5 +48,8 @@ int changes_parse(const char *path, const char *text, size_t size, struct findin
 /* The same from a file; -errno of reading it. */
 int changes_read(const char *path, struct finding_list *findings, struct changes **changes);
 void changes_free(struct changes *changes); /* NULL is fine */
+
+/* The language of change files as a JSON Schema, made of what reads them. 0 or -EIO. */
+int changes_schema(FILE *out);
 
 #endif

@@ -8,6 +8,7 @@
 #include "opensm_files.h"
 #include "policy_plan.h"
 
+#include "ibqos/changes.h"
 #include "ibqos/policy.h"
 #include "ibqos/site.h"
 
@@ -19,7 +20,7 @@ struct lint_options {
 	int (*describe)(FILE *out); /* --schema, --manual, --findings: in place of a policy */
 };
 
-enum { KEY_SUGGEST_SL = 0x200, KEY_SCHEMA, KEY_MANUAL, KEY_FINDINGS, KEY_SITE, KEY_SITE_SCHEMA, KEY_SITE_MANUAL };
+enum { KEY_SUGGEST_SL = 0x200, KEY_SCHEMA, KEY_MANUAL, KEY_FINDINGS, KEY_SITE, KEY_SITE_SCHEMA, KEY_SITE_MANUAL, KEY_CHANGE_SCHEMA };
 
 static const struct argp_option own_options[] = {
 	CMD_FILES_KEYS,
@@ -29,6 +30,7 @@ static const struct argp_option own_options[] = {
 	{"findings", KEY_FINDINGS, NULL, OPTION_HIDDEN, NULL, 0},
 	{"site", KEY_SITE, "FILE", 0, "check a site file (ibqos-site(5)), and the policy of each of its fabrics that is on this host", 0},
 	{"site-schema", KEY_SITE_SCHEMA, NULL, 0, "print the language of site files as a JSON Schema", 0},
+	{"change-schema", KEY_CHANGE_SCHEMA, NULL, 0, "print the language of change files as a JSON Schema", 0},
 	{"site-manual", KEY_SITE_MANUAL, NULL, OPTION_HIDDEN, NULL, 0},
 	{0},
 };
@@ -60,6 +62,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SITE_SCHEMA:
 		o->describe = site_schema;
+		return 0;
+	case KEY_CHANGE_SCHEMA:
+		o->describe = changes_schema;
 		return 0;
 	case KEY_SITE_MANUAL:
 		o->describe = site_manual;

@@ -4,6 +4,7 @@
  */
 #include "ibqos/changes.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,14 +154,15 @@ static bool set_subject(struct change *change, const char *text, const char *ver
 	return length > 0;
 }
 
+/* What ends a line; the schema is made of it, too. */
+static const struct {
+	const char *word;
+	enum change_kind kind;
+} verbs[] = {{" down", CHANGE_DOWN}, {" gone", CHANGE_DOWN}, {" new", CHANGE_NEW}, {" replaced", CHANGE_REPLACED}, {" moved", CHANGE_MOVED}};
+
 /* False: it is no change. A subject that is NULL then: no memory. */
 static bool read_words(struct change *change, const char *text)
 {
-	static const struct {
-		const char *word;
-		enum change_kind kind;
-	} verbs[] = {{" down", CHANGE_DOWN}, {" gone", CHANGE_DOWN}, {" new", CHANGE_NEW},
-		     {" replaced", CHANGE_REPLACED}, {" moved", CHANGE_MOVED}};
 	const char *at;
 
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
@@ -207,6 +209,77 @@ static int take_change(struct changes_reader *r, const struct tree_node *node)
 	if (error == 0 && !find_group(r, change->subject))
 		name_is_good(r, node, change->subject);
 	return error;
+}
+
+/* --- as a JSON Schema --- */
+
+/* "[Nn][Dd][Rr]|…": schemas know no flag for cases alike. */
+static void put_names(FILE *out, const char *(*name_of)(unsigned), unsigned bits)
+{
+	for (unsigned bit = 1; bit < 1u << bits; bit <<= 1) {
+		fputs(bit > 1 ? "|" : "", out);
+		for (const char *at = name_of(bit); *at; at++) {
+			int low = tolower((unsigned char)*at), high = toupper((unsigned char)*at);
+
+			if (low == high)
+				fputc(low, out);
+			else
+				fprintf(out, "[%c%c]", high, low);
+		}
+	}
+}
+
+/* What a line may be, as far as a pattern can tell. */
+static void put_pattern(FILE *out)
+{
+	fputs("^.*[^ ] *(", out);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		fprintf(out, "%s|", verbs[i].word);
+	fputs(" renamed to .+| gets (tables|((", out);
+	put_names(out, link_width_name, 5);
+	fputs(")( +(", out);
+	put_names(out, link_speed_name, 9);
+	fputs("))?|(", out);
+	put_names(out, link_speed_name, 9);
+	fputs(")( +(", out);
+	put_names(out, link_width_name, 5);
+	fputs("))?) *))$", out);
+}
+
+int changes_schema(FILE *out)
+{
+	fputs("{\n"
+	      "  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
+	      "  \"title\": \"change file of ibqos\",\n"
+	      "  \"type\": \"object\",\n"
+	      "  \"additionalProperties\": false,\n"
+	      "  \"required\": [\"version\", \"changes\"],\n"
+	      "  \"properties\": {\n"
+	      "    \"version\": {\"const\": 1},\n",
+	      out);
+	fprintf(out,
+		"    \"groups\": {\n"
+		"      \"description\": \"names for several nodes\",\n"
+		"      \"type\": \"object\",\n"
+		"      \"maxProperties\": %d,\n"
+		"      \"additionalProperties\": {\n"
+		"        \"oneOf\": [\n"
+		"          {\"type\": [\"string\", \"number\"]},\n"
+		"          {\"type\": \"array\", \"minItems\": 1, \"maxItems\": %d, \"items\": {\"type\": [\"string\", \"number\"]}}\n"
+		"        ]\n"
+		"      }\n"
+		"    },\n",
+		GROUPS_MAX, CHANGES_NAMES_MAX);
+	fprintf(out,
+		"    \"changes\": {\n"
+		"      \"description\": \"%s\",\n"
+		"      \"type\": \"array\",\n"
+		"      \"maxItems\": %d,\n"
+		"      \"items\": {\"type\": \"string\", \"pattern\": \"",
+		GRAMMAR, CHANGES_MAX);
+	put_pattern(out);
+	fputs("\"}\n    }\n  }\n}\n", out);
+	return ferror(out) ? -EIO : 0;
 }
 
 /* --- the whole --- */
