@@ -180,6 +180,8 @@ class Table {
 			rows.push(row);
 		}
 		this.body.replaceChildren(...rows);
+		if (this.rest) // whether paper gets it, before anybody thinks of printing
+			this.rest.dataset.print = this.isWhole ? "yes" : "no";
 		this.tell();
 	}
 
@@ -196,8 +198,6 @@ class Table {
 
 	/* On paper: all rows as they came, as without this script; or all that a filter leaves, in the order chosen. */
 	print(begins) {
-		if (this.rest)
-			this.rest.dataset.print = this.isWhole ? "yes" : "no";
 		this.printing = begins;
 		if (!this.isWhole || this.at > 0)
 			this.show();
