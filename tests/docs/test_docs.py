@@ -14,6 +14,7 @@ RUN = [d for d in DOCUMENTS if any(b.directive == "run" for b in docs.blocks(os.
 pytestmark = pytest.mark.skipif(machine.possible() is not None, reason=str(machine.possible()))
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("document", RUN)
 def test_document(document, tmp_path):
     there, number = None, 0

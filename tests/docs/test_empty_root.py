@@ -59,7 +59,7 @@ def test_readme_in_an_empty_debian(root):
     marked = [b for b in docs.blocks(os.path.join(run.TOP, "README.md")) if b.directive == "root"]
     commands = [c for b in marked for c, _ in b.steps()]
     assert len(marked) == 2 and [re.sub(r"\s+#.*", "", c) for c in commands] == [
-        "apt-get install -y make", "make demo", "make deps", "make", "make install"]
+        "apt-get update && apt-get install -y make", "make demo", "make deps", "make", "make install"]
     for command in commands:
         r = there(command).ok()
         if command == "make demo":
