@@ -169,8 +169,9 @@ class Machine:
 
     def shell(self, command, timeout=120):
         """A command line as somebody types it as root; stdout has both streams."""
-        return run.run(["nsenter", "-m", "-p", f"--wd={self.path('home')}", "-t", self._inside()[0], "bash", "-c",
-                        f"exec 2>&1\n{command}"], timeout=timeout, env=self._env())
+        # -r: where this is itself in a chroot, its namespace's root is another
+        return run.run(["nsenter", "-m", "-p", "-r", "-t", self._inside()[0], "bash", "-c",
+                        f"exec 2>&1\ncd {self.path('home')} || exit\n{command}"], timeout=timeout, env=self._env())
 
     def stop(self):
         if self.holder:
