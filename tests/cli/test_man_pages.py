@@ -112,6 +112,12 @@ def test_options_before_the_command(ibqos):
                 assert "unknown command 'nothing'" in ibqos(name, "nothing").ok(3).stderr
 
 
+def test_each_format_is_told(ibqos):
+    names = re.search(r"takes one of ([a-z, ]+), not", ibqos("discover", "--format", "nothing").ok(3).stderr)[1].split(", ")
+    text = documented(sections(tree("ibqos-discover.8"))["OPTIONS"])["--format"][2]
+    assert len(names) > 4 and not [n for n in names if not re.search(rf"\b{n}\b", text)]
+
+
 def test_pages_that_are_referred_to_are_there():
     have = {*PAGES, "ibqos-findings.7"}
     for page in PAGES:
