@@ -136,7 +136,8 @@ static void put_classes(FILE *out, const struct map *m)
 {
 	const struct layers *l = &m->t->layers;
 
-	for (uint8_t worst = 0; worst <= FINDING_CRITICAL + 1; worst++) {
+	for (unsigned at = 0; at <= FINDING_CRITICAL + 1; at++) {
+		uint8_t worst = (uint8_t)at;
 		uint32_t count = 0;
 
 		for (uint32_t i = 0; i < l->count; i++) {
