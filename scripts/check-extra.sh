@@ -53,6 +53,10 @@ echo "documentation:"
 IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \
 	pytest_suite "commands of the documentation (tests/docs)" tests/docs/test_empty_root.py tests/docs/test_docs.py
 
+echo "packages:"
+IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \
+	pytest_suite "packages (tests/packaging)" --dist loadfile tests/packaging
+
 if [ -n "${EXTRA_ALL:-}" ]; then
 	# valgrind 3.19 has no pidfd_open(), which test_opensm_instance, test_sm and apply need; its own memory makes
 	# test_report_stream's measurement void. All of these run under the sanitizers above.
@@ -98,7 +102,7 @@ step "clang-tidy" tidy
 step "layers" scripts/check-layers.sh
 scripts_are_sound() {
 	local f
-	for f in scripts/*.sh .ci/run; do
+	for f in scripts/*.sh .ci/run contrib/debian/tests/demo; do
 		bash -n "$f" || return 1
 	done
 	/usr/bin/python3 -m compileall -q -f tests scripts -x '\.pytest_cache' || return 1

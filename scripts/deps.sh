@@ -15,7 +15,8 @@ tests=(clang libclang-rt-dev libopensm-dev libcmocka-dev python3-pytest python3-
 	python3-pytest-timeout python3-yaml python3-docutils ibsim-utils opensm infiniband-diags
 	bash-completion zsh)
 extra=(clang-tidy cppcheck valgrind shellcheck prometheus prometheus-node-exporter mmdebstrap
-	chromium chromium-driver python3-selenium)
+	chromium chromium-driver python3-selenium
+	debhelper dpkg-dev lintian rpm rpmlint faketime systemd file)
 services=(opensm prometheus prometheus-node-exporter) # that Debian would start
 
 quiet=
