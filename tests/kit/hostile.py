@@ -87,7 +87,7 @@ class Page(html.parser.HTMLParser):
 
 
 def check(text, form, where, plain=None):
-    """An output in one of the formats; `plain`: the same page of a fabric with plain names."""
+    """An output in one of the formats; `plain`: pages of the same commands on a fabric with plain names."""
     if form == "json":
         harmless(text, where)
         for s in strings(json.loads(text)):
@@ -102,9 +102,10 @@ def check(text, form, where, plain=None):
         harmless(text.replace("\t", " "), where)  # of its style and script
         page = Page(text)
         if plain is not None:
-            before = Page(plain)
-            assert set(page.tags) <= set(before.tags) and page.attributes <= before.attributes, (
-                where, set(page.tags) - set(before.tags), page.attributes - before.attributes)
-            assert page.tags.count("script") == before.tags.count("script") and page.tags.count("style") == before.tags.count("style"), where
+            before = [Page(p) for p in plain]
+            tags, attributes = (set().union(*x) for x in ((p.tags for p in before), (p.attributes for p in before)))
+            assert set(page.tags) <= tags and page.attributes <= attributes, (where, set(page.tags) - tags, page.attributes - attributes)
+            for tag in ("script", "style"):
+                assert page.tags.count(tag) in {p.tags.count(tag) for p in before}, where
     else:
         harmless(text, where)
