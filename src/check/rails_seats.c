@@ -165,7 +165,7 @@ static void adopt(struct rail_seat **seats, size_t count)
 
 static int name_by_cards(struct rails *r)
 {
-	struct rail_seat **cards = calloc(r->seat_count + 1, sizeof(*cards));
+	struct rail_seat **cards = calloc(r->seat_count + 1, sizeof(struct rail_seat *));
 	size_t first = 0;
 
 	if (!cards)

@@ -361,7 +361,7 @@ static void compare(struct comparing *c, enum role role, enum item item, bool *f
 		c->unknown[i][role] |= (uint8_t)((usual[i].state == USUAL_UNKNOWN) << item);
 		c->mixed[i][role] |= (uint8_t)((usual[i].state == USUAL_MIXED) << item);
 		/* tables folded to fewer VLs cannot be compared with others: the cause is told */
-		have[i] = usual[i].state == USUAL_KNOWN && !folded[i];
+		have[i] = usual[i].state == USUAL_KNOWN && usual[i].row && !folded[i];
 		values[i] = have[i] ? usual[i].row->value[item] : 0;
 	}
 	if (!rails_reference(r, values, have, &reference))

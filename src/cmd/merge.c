@@ -52,7 +52,7 @@ static bool add_file(struct cmd_session *s, struct snapshot_set *set, const char
 	bool named = text[length] == '=' && length > 0;
 	const char *path = named ? text + length + 1 : text;
 	char *name = named ? strndup(text, length) : NULL, *data = NULL;
-	struct snapshot_fault fault;
+	struct snapshot_fault fault = {0};
 	int error = named && !name ? -ENOMEM : file_read_up_to(path, SNAPSHOT_FILE_MAX, &data, &size);
 
 	if (error == 0 && !snapshot_is(data, size) && !snapshot_set_is(data, size))
