@@ -13,7 +13,7 @@ build=(gcc make pkg-config libibnetdisc-dev libibmad-dev libibumad-dev libyaml-d
 	libsmartcols-dev libmd-dev libzstd-dev libcap-dev uthash-dev zlib1g-dev)
 tests=(clang libclang-rt-dev libopensm-dev libcmocka-dev python3-pytest python3-pytest-xdist
 	python3-pytest-timeout python3-yaml python3-docutils ibsim-utils opensm infiniband-diags
-	bash-completion zsh)
+	bash-completion zsh locales)
 extra=(clang-tidy cppcheck valgrind shellcheck prometheus prometheus-node-exporter mmdebstrap
 	chromium chromium-driver python3-selenium
 	debhelper dpkg-dev lintian rpm rpmlint faketime systemd file)

@@ -145,7 +145,7 @@ enum ibqos_exit cmd_ack(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&options.cmd, ctx);
-	argp_parse(&cmd_ack_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_ack_argp, argc, argv, &options);
 	if (!session_begin(&s, ctx, &options.cmd))
 		return IBQOS_EXIT_UNKNOWN;
 	acknowledge(&s, &options);

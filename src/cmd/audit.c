@@ -295,7 +295,7 @@ enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
 
 	cmd_defaults(&c.common, ctx);
 	cmd_counters_defaults(&c.counters, &c.common);
-	argp_parse(&cmd_audit_argp, argc, argv, ARGP_NO_HELP, NULL, &c);
+	cmd_parse(&cmd_audit_argp, argc, argv, &c);
 	c.common.writes = c.counters.state != NULL;
 	if (c.common.site)
 		return cmd_site(ctx, &c.common, argc, argv);

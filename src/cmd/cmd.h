@@ -34,6 +34,13 @@ extern const struct cmd cmd_table[], cmd_job_table[], cmd_maintenance_table[];
 /* The row of a table with this name; NULL: none. */
 const struct cmd *cmd_find(const struct cmd *table, const char *name);
 
+#define CMD_TYPO_MAX 2 /* keys amiss */
+/* Of a name that is none: the one of a table that may have been meant; NULL: none is near. */
+const char *cmd_near(const struct cmd *table, const char *name);
+
+/* Examples of a command, by its full name, for the end of its help (examples.c). */
+void cmd_examples(FILE *to, const char *command);
+
 /* An option before the command: rows of a table whose last has no name. */
 struct cmd_global {
 	const char *name;
@@ -110,6 +117,8 @@ extern const struct argp_child cmd_fabric_children[]; /* fabric, output and comm
 extern const struct argp_child cmd_scope_children[];  /* as cmd_source_children, and --node, --switch, --hosts */
 extern const struct argp_child cmd_source_children[]; /* the same, and --from */
 extern const struct argp_child cmd_output_children[]; /* output and common options */
+/* Parses a command line, and ends the program on bad usage; an option that is none is told with the one that may have been meant. */
+void cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
 void cmd_hand_down(struct argp_state *state, struct cmd_options *options);
 /* The option that has a command look at all fabrics of a site, as a row of its own table; and what takes it: false for other keys. */
 enum { CMD_KEY_SITE = 0x180, CMD_KEY_OPENSM_CONFIG };

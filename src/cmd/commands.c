@@ -44,13 +44,34 @@ const struct cmd *cmd_find(const struct cmd *table, const char *name)
 	return NULL;
 }
 
+const char *cmd_near(const struct cmd *table, const char *name)
+{
+	const char *nearest = NULL;
+	unsigned least = CMD_TYPO_MAX + 1;
+
+	for (; table->name; table++) {
+		unsigned distance = text_distance(name, table->name);
+
+		/* a beginning is as good as one slip */
+		if (*name && strncmp(table->name, name, strlen(name)) == 0)
+			distance = 1;
+		if (distance < least && distance < strlen(table->name)) {
+			least = distance;
+			nearest = table->name;
+		}
+	}
+	return nearest;
+}
+
 void cmd_usage(FILE *to)
 {
 	fprintf(to, "Usage: ibqos [OPTION...] COMMAND [OPTION...] [ARGUMENT]\n"
 		    "Quality of service and link health of InfiniBand fabrics that carry training.\n\nCommands:\n");
 	for (const struct cmd *c = cmd_table; c->name; c++)
 		fprintf(to, "  %-12s%s\n", c->name, c->summary);
-	fprintf(to, "\nOptions before the command; `ibqos COMMAND --help` tells a command's own:\n");
+	fprintf(to, "\nNew to it: ibqos discover, then ibqos lint, plan and apply a policy. `ibqos help COMMAND` or\n"
+		    "`ibqos COMMAND --help` tells a command's own options, with examples.\n");
+	fprintf(to, "\nOptions before the command:\n");
 	for (const struct cmd_global *g = cmd_globals; g->name; g++)
 		if (g->summary)
 			fprintf(to, "  -%c, --%-9s %s\n", g->letter, g->name, g->summary);

@@ -33,7 +33,7 @@ enum ibqos_exit cmd_confirm(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error;
 
 	cmd_defaults(&options, ctx);
-	argp_parse(&cmd_confirm_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_confirm_argp, argc, argv, &options);
 	if (!session_begin(&s, ctx, &options))
 		return IBQOS_EXIT_UNKNOWN;
 	session_trust_state(&s, "history");

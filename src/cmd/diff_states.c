@@ -308,7 +308,7 @@ enum ibqos_exit cmd_diff_states(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&o.common, ctx);
-	argp_parse(&cmd_diff_states_argp, argc, argv, ARGP_NO_HELP, NULL, &o);
+	cmd_parse(&cmd_diff_states_argp, argc, argv, &o);
 	if (o.common.site)
 		return cmd_site(ctx, &o.common, argc, argv);
 	if (!session_begin(&s, ctx, &o.common))

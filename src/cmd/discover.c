@@ -193,7 +193,7 @@ enum ibqos_exit cmd_discover(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&options, ctx);
-	argp_parse(&cmd_discover_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_discover_argp, argc, argv, &options);
 	if (options.site)
 		return cmd_site(ctx, &options, argc, argv);
 	if (!session_begin(&s, ctx, &options))

@@ -16,6 +16,7 @@ static void usage(FILE *to, const char *group, const char *about, const struct c
 enum ibqos_exit cmd_group(struct ibqos_ctx *ctx, const char *group, const char *about, const struct cmd *commands, int argc, char **argv)
 {
 	const struct cmd *command;
+	const char *near;
 	char name[64], full[32];
 
 	if (argc < 2) {
@@ -34,6 +35,10 @@ enum ibqos_exit cmd_group(struct ibqos_ctx *ctx, const char *group, const char *
 		argv[1] = name;
 		return command->run(ctx, argc - 1, argv + 1);
 	}
-	ctx_error(ctx, "unknown command '%s %s'; `ibqos %s --help` lists them", group, argv[1], group);
+	near = cmd_near(commands, argv[1]);
+	if (near)
+		ctx_error(ctx, "unknown command '%s %s', did you mean '%s'? `ibqos %s --help` lists them", group, argv[1], near, group);
+	else
+		ctx_error(ctx, "unknown command '%s %s'; `ibqos %s --help` lists them", group, argv[1], group);
 	return IBQOS_EXIT_UNKNOWN;
 }

@@ -92,7 +92,7 @@ enum ibqos_exit cmd_history(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error;
 
 	cmd_defaults(&options, ctx);
-	argp_parse(&cmd_history_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_history_argp, argc, argv, &options);
 	if (!session_begin(&s, ctx, &options))
 		return IBQOS_EXIT_UNKNOWN;
 	id = options.arguments ? options.argument[0] : NULL;

@@ -134,7 +134,7 @@ enum ibqos_exit cmd_import(struct ibqos_ctx *ctx, int argc, char **argv)
 	const char *to;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&cmd_import_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_import_argp, argc, argv, &options);
 	to = options.common.output;
 	options.common.output = NULL;
 	if (!session_begin(&s, ctx, &options.common))

@@ -182,7 +182,7 @@ enum ibqos_exit cmd_job_bw_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error;
 
 	cmd_defaults(&o.common, ctx);
-	argp_parse(&cmd_job_bw_plan_argp, argc, argv, ARGP_NO_HELP, NULL, &o);
+	cmd_parse(&cmd_job_bw_plan_argp, argc, argv, &o);
 	if (!class_of(ctx, &o, &policy, &class, &code))
 		goto out;
 	code = IBQOS_EXIT_UNKNOWN;
@@ -268,7 +268,7 @@ enum ibqos_exit cmd_job_bw_read(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&o.common, ctx);
-	argp_parse(&cmd_job_bw_read_argp, argc, argv, ARGP_NO_HELP, NULL, &o);
+	cmd_parse(&cmd_job_bw_read_argp, argc, argv, &o);
 	if (!class_of(ctx, &o, &policy, &class, &code))
 		goto out;
 	results = calloc(o.file_count, sizeof(*results));

@@ -396,7 +396,7 @@ enum ibqos_exit cmd_job_check(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&cmd_job_check_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_job_check_argp, argc, argv, &options);
 	if (options.policy) {
 		policy = cmd_job_policy(ctx, options.policy, &code);
 		if (!policy)

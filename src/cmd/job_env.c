@@ -137,7 +137,7 @@ enum ibqos_exit cmd_job_env(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&cmd_job_env_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_job_env_argp, argc, argv, &options);
 	policy = cmd_job_policy(ctx, options.policy, &code);
 	if (policy)
 		class = cmd_job_class(ctx, policy, options.class);

@@ -113,7 +113,7 @@ enum ibqos_exit cmd_job_host(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&cmd_job_host_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_job_host_argp, argc, argv, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	error = job_host_read(options.sysfs, &host);

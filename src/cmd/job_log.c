@@ -272,7 +272,7 @@ enum ibqos_exit cmd_job_log(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&cmd_job_log_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_job_log_argp, argc, argv, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		goto out;
 	if (options.policy) {

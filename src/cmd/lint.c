@@ -328,7 +328,7 @@ enum ibqos_exit cmd_lint(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&cmd_lint_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_lint_argp, argc, argv, &options);
 	if (options.describe)
 		return describe(ctx, &options);
 	if (!session_begin(&s, ctx, &options.common))

@@ -62,7 +62,7 @@ void cmd_maintenance_parse(struct ibqos_ctx *ctx, const struct argp *argp, int a
 {
 	*c = (struct cmd_maintenance){.m = {.lock = -1}};
 	cmd_defaults(&c->common, ctx);
-	argp_parse(argp, argc, argv, ARGP_NO_HELP, NULL, c);
+	cmd_parse(argp, argc, argv, c);
 }
 
 enum ibqos_exit cmd_maintenance_run(struct ibqos_ctx *ctx, const struct argp *argp, int argc, char **argv,

@@ -286,7 +286,7 @@ enum ibqos_exit cmd_merge(struct ibqos_ctx *ctx, int argc, char **argv)
 	bool good = true;
 
 	cmd_defaults(&o.common, ctx);
-	argp_parse(&cmd_merge_argp, argc, argv, ARGP_NO_HELP, NULL, &o);
+	cmd_parse(&cmd_merge_argp, argc, argv, &o);
 	if (!session_begin(&s, ctx, &o.common)) {
 		free(o.files);
 		return IBQOS_EXIT_UNKNOWN;

@@ -305,8 +305,9 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
 		return 0;
 	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		return 0;
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~(unsigned)(ARGP_HELP_EXIT_ERR | ARGP_HELP_EXIT_OK));
+		cmd_examples(stdout, o->ctx->command);
+		exit(fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -124,7 +124,7 @@ enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_plan p;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&cmd_plan_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_plan_argp, argc, argv, &options);
 	if (options.common.site)
 		return cmd_site(ctx, &options.common, argc, argv);
 	if (!session_begin(&s, ctx, &options.common))

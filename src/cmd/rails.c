@@ -280,7 +280,7 @@ enum ibqos_exit cmd_rails(struct ibqos_ctx *ctx, int argc, char **argv)
 	size_t count = 0;
 
 	cmd_defaults(&o.common, ctx);
-	argp_parse(&cmd_rails_argp, argc, argv, ARGP_NO_HELP, NULL, &o);
+	cmd_parse(&cmd_rails_argp, argc, argv, &o);
 	if (!session_begin(&s, ctx, &o.common)) {
 		free(o.files);
 		return IBQOS_EXIT_UNKNOWN;

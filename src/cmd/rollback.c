@@ -84,7 +84,7 @@ enum ibqos_exit cmd_rollback(struct ibqos_ctx *ctx, int argc, char **argv)
 
 	cmd_defaults(&options.common, ctx);
 	cmd_apply_defaults(&options.apply);
-	argp_parse(&cmd_rollback_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_rollback_argp, argc, argv, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	cmd_apply_begin(&options.apply, &s);

@@ -288,7 +288,7 @@ enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&cmd_snapshot_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_snapshot_argp, argc, argv, &options);
 	if (options.common.site)
 		return cmd_site(ctx, &options.common, argc, argv);
 	if (options.accept.accept)

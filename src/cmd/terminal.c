@@ -24,7 +24,7 @@ unsigned cmd_terminal_width(int fd)
 	struct winsize size;
 	uint64_t width = 0;
 
-	if (!columns || text_to_u64(columns, WIDTH_MOST, &width) != 0)
+	if (!columns || text_to_u64(columns, WIDTH_MOST, &width) != 0 || width == 0)
 		width = ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 	if (width == 0)
 		return WIDTH_USUAL;

@@ -269,7 +269,7 @@ enum ibqos_exit cmd_trace(struct ibqos_ctx *ctx, int argc, char **argv)
 	int error = 0;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&cmd_trace_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_trace_argp, argc, argv, &options);
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if (options.policy) {

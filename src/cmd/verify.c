@@ -314,7 +314,7 @@ enum ibqos_exit cmd_verify(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct cmd_session s;
 
 	cmd_defaults(&options.common, ctx);
-	argp_parse(&cmd_verify_argp, argc, argv, ARGP_NO_HELP, NULL, &options);
+	cmd_parse(&cmd_verify_argp, argc, argv, &options);
 	if (options.common.site)
 		return cmd_site(ctx, &options.common, argc, argv);
 	sm = (struct cmd_sm_options){.records = options.sm_records, .all_leaves = options.all_leaves, .sa_rate = options.sa_rate};
