@@ -45,6 +45,7 @@ static const struct argument {
 	{"trace", {COMPLETION_NONE, COMPLETION_NONE}, 2, false},
 	{"ack", {COMPLETION_WORDS, COMPLETION_NONE}, 2, false},
 	{"diff", {COMPLETION_STATE, COMPLETION_STATE}, 2, false},
+	{"merge", {COMPLETION_STATE}, 1, true},
 	{"rails", {COMPLETION_STATE}, 1, true},
 	{"snapshot", {COMPLETION_STATE}, 1, false},
 	{"job check", {COMPLETION_FILE}, 1, true},

@@ -71,6 +71,7 @@ static const struct {
 	{"maintenance end", "maintenance end swap-12 --expect changes.yaml --wait 2h", "what was meant to change; judged when links were up long enough"},
 	{"maintenance list", "maintenance list", "what was begun, and whether it has ended"},
 	{"maintenance list", "maintenance list --format json", "the same for programs"},
+	{"merge", "merge site.snap r0.snap r1.snap", "one file of what several hosts have seen"},
 	{"rails", "rails r0.snap r1.snap", "the same host on each rail"},
 };
 

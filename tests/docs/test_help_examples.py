@@ -34,7 +34,7 @@ def test_each_example_works(tmp_path):
         m.write("job.env", "NCCL_IB_SL=1\n")
         m.write("bw/one.txt", "nothing\n")
         change = re.search(r"\d{8}T\d{6}Z(?:-\d{3})?", m.shell("ibqos history").ok().stdout)[0]
-        order = ["history", "lint", "discover", "plan", "verify", "trace", "audit", "ack", "snapshot", "diff", "import", "rails", "job env", "job check",
+        order = ["history", "lint", "discover", "plan", "verify", "trace", "audit", "ack", "snapshot", "diff", "import", "rails", "merge", "job env", "job check",
                  "job log", "job host", "job bw-plan", "job bw-read", "maintenance drain", "maintenance begin", "maintenance end", "maintenance list",
                  "apply", "confirm", "rollback"]
         assert sorted(order) == sorted(lines)
