@@ -72,8 +72,10 @@ static void add_entry(struct report *r, enum html_part part, const char *id, con
 	struct html_state *state = r->own;
 	struct html_entry *entries =
 		array_grow(state->entries, &state->entry_room, state->entry_count + 1, sizeof(*entries));
-	struct html_entry entry = {.part = part, .id = strdup(id), .title = strdup(title)};
+	struct html_entry entry = {.part = part, .id = strdup(id)};
 
+	if (asprintf(&entry.title, "%s%s%s", r->part ? r->part : "", r->part ? ": " : "", title) < 0)
+		entry.title = NULL;
 	if (entries)
 		state->entries = entries;
 	if (!entries || !entry.id || !entry.title) {
@@ -85,6 +87,15 @@ static void add_entry(struct report *r, enum html_part part, const char *id, con
 	entries[state->entry_count++] = entry;
 }
 
+/* "rail0: ", whose it is in a report of many fabrics. */
+static void put_fabric(struct report *r)
+{
+	if (!r->part)
+		return;
+	html_put(r, r->part);
+	report_puts(r, ": ");
+}
+
 void html_heading(struct report *r, enum html_part part, const char *key, const char *title)
 {
 	struct html_state *state = r->own;
@@ -94,7 +105,8 @@ void html_heading(struct report *r, enum html_part part, const char *key, const 
 	html_to(r, part);
 	html_end_list(r);
 	/* keys have no '-': no two places can have one name */
-	if (asprintf(&id, "r-%s%s%s", inner ? state->section : "", inner ? "-" : "", key) < 0) {
+	if (asprintf(&id, "r-%s%s%s%s%s", r->part ? r->part : "", r->part ? "--" : "", inner ? state->section : "", inner ? "-" : "",
+		     key) < 0) {
 		report_fail(r, -ENOMEM);
 		return;
 	}
@@ -104,6 +116,7 @@ void html_heading(struct report *r, enum html_part part, const char *key, const 
 	html_put(r, id);
 	report_puts(r, "\">\n");
 	report_puts(r, inner ? "<h3>" : "<h2>");
+	put_fabric(r);
 	html_put(r, title);
 	report_puts(r, inner ? "</h3>\n" : "</h2>\n");
 	free(id);
@@ -154,6 +167,7 @@ static void html_field(struct report *r, const char *key, const char *title, con
 		report_puts(r, "<dl>\n");
 	state->list_open = true;
 	report_puts(r, "<div><dt>");
+	put_fabric(r);
 	html_put(r, title);
 	report_puts(r, "</dt><dd>");
 	html_value(r, value, value->decimals);

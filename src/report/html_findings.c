@@ -45,6 +45,10 @@ static void put_whom(struct report *r, const struct report_group *group)
 {
 	const struct finding *f = group->members[0];
 
+	if (f->fabric) {
+		html_put(r, f->fabric);
+		report_puts(r, ": ");
+	}
 	if (group->count > 1)
 		report_put(r, "%zu %s: ", group->count, group_noun(group));
 	else if (f->file || group_has_place(f)) {

@@ -457,15 +457,19 @@ int report_replay(FILE *in, const char *command, const char *fabric, struct repo
 		  struct report_replayed *out, char **fault)
 {
 	struct replay p = {.in = in, .r = r, .fabric = fabric, .findings = findings, .out = out, .fault = fault};
-	int error = -ENOMEM, more;
+	int error = 0, more;
 
 	*fault = NULL;
 	*out = (struct report_replayed){.exit = IBQOS_EXIT_UNKNOWN};
+	p.line = array_grow(NULL, &p.room, 256, 1); /* there is one even for an empty line */
 	p.parser = json_tokener_new_ex(DEPTH_MAX);
-	if (!p.parser)
+	if (!p.parser || !p.line) {
+		if (p.parser)
+			json_tokener_free(p.parser);
+		free(p.line);
 		return -ENOMEM;
+	}
 	json_tokener_set_flags(p.parser, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	error = 0;
 	while (error == 0 && (more = read_line(&p)) != 0)
 		error = more < 0 ? more : take_line(&p, command);
 	if (error == 0 && !p.ended)

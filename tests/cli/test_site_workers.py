@@ -63,6 +63,8 @@ def test_a_good_answer_is_told_in_every_format(fakes, ibqos):
     assert 'ibqos_exit_status{command="discover",site="a",fabric="rail0"} 2' in metrics
     assert 'ibqos_findings{command="discover",site="a",fabric="rail0",severity="critical"} 1' in metrics
     assert 'ibqos_port_findings{command="discover",site="a",fabric="rail0",node_guid="0x0c42a10300000010",port="1",' in metrics
+    page = ibqos("discover", "--site", fakes.file, "--format", "html").ok(2).stdout
+    assert 'id="r-rail0--links"' in page and 'id="r-rail1--links"' in page and "rail1: gpu-1[1]" in page
     line = ibqos("discover", "--site", fakes.file, "--format", "nagios").ok(2).stdout
     assert line.startswith("IBQOS CRITICAL - discover: rail0 link-width-low at gpu-1[1], rail1 link-width-low at gpu-1[1] |")
     assert " rail1_switches=7" in line

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Many fabrics at once: simulated rails with an OpenSM each, one run of ibqos, what it says by rail. What workers that
+answer badly do is in tests/cli/test_site_workers.py."""
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from kit import run
+from kit.sites import Site
+from tools import netgen
+
+POLICY = """version: 1
+classes:
+  - {name: training, sl: 1, share: 70%}
+  - {name: other, sl: 0, share: 30%, default: true}
+"""
+COUNT = int(os.environ.get("IBQOS_RAILS", "3"))  # eight in make check-extra
+
+
+def rail(number, hosts=2):
+    """Hosts at one switch, with GUIDs that no other rail has."""
+    net = netgen.Net()
+    net.add_switch("leaf", f"rail{number}-leaf", guid=0xB83FD20300000100 + (number + 1) * 0x100000)
+    for h in range(hosts):
+        net.add_ca(f"gpu-{h + 1}", f"gpu-{h + 1} mlx5_{number}", guid=0x0C42A10300000010 + (number + 1) * 0x100000 + h * 16)
+        net.cable(f"gpu-{h + 1}", "leaf", 1, h + 1)
+    return net
+
+
+@pytest.fixture
+def rails(up, tmp_path):
+    """Factory: rails() -> Site of rail0, rail1, ..., all up; more and own as of Site."""
+
+    def start(count=COUNT, more=None, own=None):
+        site = Site(tmp_path, {f"rail{i}": up(net=rail(i))[0] for i in range(count)}, more, own)
+        return site
+
+    return start
+
+
+def by_fabric(r):
+    return {f["fabric"]: f for f in r["fabrics"]}
+
+
+def found(r):
+    return {(f["fabric"], f["code"]) for f in r["findings"]}
+
+
+def test_faults_are_told_by_rail(rails, tmp_path):
+    site = rails()
+    site.fabrics["rail0"].rules("node=gpu-1 attr=PortInfo : set LinkWidthActive=1", "node=leaf port=1 attr=PortInfo : set LinkWidthActive=1")
+    site.fabrics["rail1"].rules("node=gpu-2 attr=PortInfo : timeout")
+    site.fabrics["rail2"].rules("node=leaf attr=SMInfo : timeout", "attr=NodeDesc node=gpu-1 : timeout")
+    r = site.ibqos("audit", "--format", "json").ok(2).json
+    assert [f["fabric"] for f in r["fabrics"]] == [f"rail{i}" for i in range(COUNT)]
+    assert {f["fabric"] for f in r["findings"]} == {"rail0", "rail1", "rail2"}
+    verdicts = {n: f["verdict"] for n, f in by_fabric(r).items()}
+    assert verdicts["rail0"] == "critical" and verdicts["rail1"] == "unknown" and verdicts["rail2"] == "unknown"
+    assert all(verdicts[f"rail{i}"] == "clean" for i in range(3, COUNT))
+    assert {c for f, c in found(r) if f == "rail0"} == {"link-width-low"}
+    # each rail as a run about it alone says it: the same findings, the same exit status
+    for name, fabric in site.fabrics.items():
+        alone = fabric.ibqos("audit", "--fabric", name, "--format", "json")
+        assert by_fabric(r)[name]["exit"] == alone.returncode
+        assert [{k: v for k, v in f.items() if k != "fabric"} for f in r["findings"] if f["fabric"] == name] == alone.json["findings"]
+        for key in ("links", "fabric_found"):
+            assert by_fabric(r)[name].get(key) == alone.json.get(key)
+    # and narrowed down to one it says the same of it
+    r = site.ibqos("audit", "--fabric", "rail1", "--format", "json").ok(3).json
+    assert list(by_fabric(r)) == ["rail1"] and {f for f, _ in found(r)} == {"rail1"}
+
+
+def test_policies_files_and_snapshots(rails, tmp_path):
+    """plan, verify, counters with a state of each rail, a set of snapshots, two sets compared, looked at instead of the fabric."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY, encoding="utf-8")
+    site = rails(2, more={"policy": str(policy), "state": str(tmp_path / "{fabric}.state"), "history": str(tmp_path / "{fabric}-history"),
+                          "opensm": {"host": "mgmt"}})
+    r = site.ibqos("plan", "--format", "json").json
+    assert [f["classes"][0]["name"] for f in r["fabrics"]] == ["training"] * 2 and all("on another host" in f["opensm_files"] for f in r["fabrics"])
+    assert all(by_fabric(r)[n]["ports_today"]["looked_at"] > 0 for n in ("rail0", "rail1"))
+    r = site.ibqos("verify", "--format", "json").ok(2, 3).json
+    assert {f["fabric"] for f in r["findings"]} == {"rail0", "rail1"} and all(f["ports"]["differ"] > 0 for f in r["fabrics"])
+    site.ibqos("audit", "--counters")
+    assert (tmp_path / "rail0.state").exists() and (tmp_path / "rail1.state").exists()
+    before, after = tmp_path / "before", tmp_path / "after"
+    site.ibqos("snapshot", before).ok(0, 3)
+    assert sorted(os.listdir(before)) == ["rail0.snap", "rail1.snap"]
+    site.fabrics["rail1"].rules("attr=PortInfo : set LinkWidthActive=1")
+    site.ibqos("snapshot", after).ok(0, 3)
+    r = site.ibqos("diff", before, after, "--format", "json").ok(2).json
+    assert {f["fabric"] for f in r["findings"] if f["severity"] == "critical"} == {"rail1"}
+    site.fabrics["rail1"].stop()
+    r = site.ibqos("audit", "--from", after, "--format", "json").ok(2).json
+    assert ("rail1", "link-width-low") in found(r) and not [f for f in r["findings"] if f["fabric"] == "rail0" and f["code"] == "link-width-low"]
+
+
+def test_two_ports_of_one_fabric_are_told(up, tmp_path):
+    fabric = up(net=rail(0))[0]
+    site = Site(tmp_path, {"a": fabric, "b": fabric})
+    r = site.ibqos("audit", "--format", "json").ok(1).json
+    assert [(f["fabric"], f["code"], f["what"]) for f in r["findings"]] == [("b", "site-same-fabric", "the same nodes as of fabric 'a'")]
+
+
+def test_active_ports_of_the_host(up, tmp_path):
+    """The port that the site does not name, found by itself; a port by its GUID."""
+    fabric = up(net=rail(0))[0]
+    path = tmp_path / "ports.yaml"
+    path.write_text("version: 1\nall_active_ports: true\n", encoding="utf-8")
+    r = fabric.run(run.binary(), "discover", "--site", path, "--format", "json").ok(0).json
+    assert [f["fabric"] for f in r["fabrics"]] == ["ibsim0-1"] and len(r["fabrics"][0]["nodes"]) == 3
+    guid = f"0x{fabric.net.first.port_guid():016x}"
+    fabric.ibqos("discover", "--port-guid", guid).ok(0)
+    assert "no adapter here has a port of GUID" in fabric.ibqos("discover", "--port-guid", "0x9").ok(3).stderr
+
+
+class Running:
+    """A run of many rails that is held in its middle by slow answers."""
+
+    def __init__(self, site):
+        self.site = site
+        for f in site.fabrics.values():
+            f.rules("attr=PortInfo : delay=150")
+        for log in site.logs.values():
+            open(log, "w", encoding="ascii").close()
+        self.process = run.start(site.argv("audit", "--format", "json", "-o", "1", "--retries", "1"), stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, cwd=site.dir)
+        # all at the same time: were it one after the other, this would never be
+        self.workers = run.deadline(60, "workers side by side", self.all_of_them, alive=lambda: self.process.poll() is None)
+
+    def all_of_them(self):
+        found = {}
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as f:
+            children = f.read().split()
+        for pid in children:
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    words = f.read().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            # env(1) has become ibqos
+            name = [w.partition("=")[2] for w in words if w.startswith("--fabric=")]
+            if name and os.path.basename(words[0]) == os.path.basename(run.binary()):
+                found[name[0]] = int(pid)
+        return found if set(found) == set(self.site.fabrics) else None
+
+    def end(self):
+        for f in self.site.fabrics.values():
+            f.rules("")
+        try:
+            out, err = self.process.communicate(timeout=90)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+        return self.process.returncode, json.loads(out), err.decode(errors="replace")
+
+
+def test_what_is_lost_in_mid_run_is_told_and_the_rest_completes(rails):
+    """A worker, an OpenSM and a simulator, each killed while all workers run."""
+    site = rails()
+    running = Running(site)
+    os.kill(running.workers["rail0"], signal.SIGKILL)
+    site.fabrics["rail1"].sms[0].kill()
+    site.fabrics["rail2"].ibsim.kill()
+    code, r, err = running.end()
+    told = {n: (f["verdict"], f.get("error")) for n, f in by_fabric(r).items()}
+    assert told["rail0"] == ("unknown", "it was ended by signal 9 (Killed)"), told
+    assert ("rail0", "site-no-answer") in found(r)
+    # the SM's port tells that nobody serves it, or it had told all before: no other rail has to do with it
+    assert told["rail1"][1] is None or told["rail1"][0] == "unknown", told
+    assert told["rail2"][0] == "unknown" and (told["rail2"][1] or any(f == "rail2" for f, _ in found(r))), (told, err)
+    for name in list(site.fabrics)[3:]:
+        assert told[name] == ("clean", None), told
+    assert code in (2, 3) and r["exit"] == code
+
+
+def test_stop_in_mid_run(rails):
+    running = Running(rails(2))
+    running.process.send_signal(signal.SIGINT)
+    code, r, _ = running.end()
+    assert code == 3 and {f["verdict"] for f in r["fabrics"]} == {"unknown"}
+    assert not any(os.path.exists(f"/proc/{pid}") for pid in running.workers.values())
