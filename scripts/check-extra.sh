@@ -55,7 +55,7 @@ IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \
 
 echo "packages:"
 IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \
-	pytest_suite "packages (tests/packaging)" --dist loadfile tests/packaging/test_deb.py tests/packaging/test_install.py
+	pytest_suite "packages (tests/packaging)" --dist loadfile tests/packaging
 
 if [ -n "${EXTRA_ALL:-}" ]; then
 	# valgrind 3.19 has no pidfd_open(), which test_opensm_instance, test_sm and apply need; its own memory makes
