@@ -34,7 +34,7 @@ def test_enough_is_looked_at():
 # told of before it is there
 AWAITED = {"--opensm-pid", "--site"}
 # words that stand for something of a certain form
-VALUES = {"DATE": "2036-12-15", "HOST:SHA256": "sm2:" + 64 * "0"}
+VALUES = {"COMMAND": "verify", "DATE": "2036-12-15", "HOST:SHA256": "sm2:" + 64 * "0"}
 
 
 @pytest.mark.parametrize("document", [d for d in (*MARKDOWN, *PAGES) if calls(d)])
