@@ -210,12 +210,13 @@ def test_signals_end_all_workers(fakes, tmp_path):
     """SIGTERM: they are asked to end, and the run says so. SIGKILL: they end by themselves."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
         pids = [tmp_path / f"pid-{number}-{i}" for i in range(3)]
-        fakes.entries = [{"name": f"r{i}", "via": ["sh", "-c", f"echo $$ >{p}.new; mv {p}.new {p}; exec sleep 300", "sh"]}
+        fakes.entries = [{"name": f"r{i}", "via": ["sh", "-c", f"cd {p.parent}; echo $$ >t{i}; mv t{i} {p.name}; exec sleep 300", "sh"]}
                          for i, p in enumerate(pids)]
         p = run.start([run.binary(), "discover", "--site", fakes.file, "--format", "json"], stdout=subprocess.PIPE,
                       stderr=subprocess.DEVNULL)
         try:
-            run.deadline(30, "workers", lambda: all(x.exists() for x in pids))
+            run.deadline(30, "workers", lambda: all(x.exists() for x in pids),
+                         alive=lambda: p.poll() is None)
             p.send_signal(number)
             out, _ = p.communicate(timeout=60)
         finally:
