@@ -108,7 +108,7 @@ def test_values_that_are_known(installed, shell, tmp_path, ibqos):
     for line, words in lines.items():  # and each is taken
         if line.endswith(" ") and "since" not in line:
             for w in words:
-                assert " takes " not in ibqos(*line.split()[1:], w).stderr
+                assert "takes one of" not in ibqos(*line.split()[1:], w).stderr
 
 
 @shell

@@ -47,7 +47,7 @@ def bash(folder, lines, cwd):
 
 # What is proposed is written down; a line is asked about by ^T behind it.
 ZSH = r"""
-PS1= PS2=; unsetopt zle_bracketed_paste prompt_cr prompt_sp beep
+PS1= PS2= LISTMAX=100000; unsetopt zle_bracketed_paste prompt_cr prompt_sp beep
 fpath=(%(folder)s $fpath)
 autoload -Uz compinit && compinit -u -D
 zstyle ':completion:*' completer _complete
