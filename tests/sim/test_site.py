@@ -126,7 +126,7 @@ class Running:
             f.rules("attr=PortInfo : delay=150")
         for log in site.logs.values():
             open(log, "w", encoding="ascii").close()
-        self.process = run.start(site.argv("audit", "--format", "json", "-o", "1", "--retries", "1"), stdout=subprocess.PIPE,
+        self.process = run.start(site.argv("audit", "--format", "json", "-o", "1", "--retries", "0", "-t", "400"), stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, cwd=site.dir)
         # all at the same time: were it one after the other, this would never be
         self.workers = run.deadline(60, "workers side by side", self.all_of_them, alive=lambda: self.process.poll() is None)
@@ -151,7 +151,7 @@ class Running:
         for f in self.site.fabrics.values():
             f.rules("")
         try:
-            out, err = self.process.communicate(timeout=90)
+            out, err = self.process.communicate(timeout=100)
         finally:
             if self.process.poll() is None:
                 self.process.kill()
