@@ -25,8 +25,8 @@ static void become(const struct worker *w, int out, int err, int fault_fd, pid_t
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), error;
 
 	setpgid(0, 0);
-	/* no orphans: whatever ends the parent ends this */
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	/* no orphans: whatever ends the parent ends this; SIGTERM would wait for a driver that hangs */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(IBQOS_EXIT_UNKNOWN);
 	signal(SIGPIPE, SIG_DFL);

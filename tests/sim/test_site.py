@@ -160,7 +160,8 @@ class Running:
 
 def test_what_is_lost_in_mid_run_is_told_and_the_rest_completes(rails):
     """A worker, an OpenSM and a simulator, each killed while all workers run."""
-    site = rails()
+    # the simulator's library may wait for its simulator without end: the worker is then given up
+    site = rails(more={"timeout": 20})
     running = Running(site)
     os.kill(running.workers["rail0"], signal.SIGKILL)
     site.fabrics["rail1"].sms[0].kill()
