@@ -123,7 +123,7 @@ class Running:
     def __init__(self, site):
         self.site = site
         for f in site.fabrics.values():
-            f.rules("attr=PortInfo : delay=150")
+            f.rules("attr=PortInfo : delay=300")
         for log in site.logs.values():
             open(log, "w", encoding="ascii").close()
         self.process = run.start(site.argv("audit", "--format", "json", "-o", "1", "--retries", "0", "-t", "400"), stdout=subprocess.PIPE,
@@ -182,5 +182,6 @@ def test_stop_in_mid_run(rails):
     running = Running(rails(2))
     running.process.send_signal(signal.SIGINT)
     code, r, _ = running.end()
-    assert code == 3 and {f["verdict"] for f in r["fabrics"]} == {"unknown"}
+    # one may have come to its end before the signal
+    assert code == 3 and "stopped by a signal" in json.dumps(r) and {f["verdict"] for f in r["fabrics"]} <= {"unknown", "clean"}
     assert not any(os.path.exists(f"/proc/{pid}") for pid in running.workers.values())
