@@ -17,6 +17,7 @@
 
 #include "ibqos/finding.h"
 #include "ibqos/policy.h"
+#include "ibqos/site.h"
 
 enum job_link { JOB_LINK_INFINIBAND, JOB_LINK_ETHERNET };
 /* "infiniband" or "ethernet" ("ib" and "roce" too), in any case. -EINVAL. */
@@ -180,6 +181,7 @@ struct job_question {
 	int64_t app_tc;	      /* ncclConfig.trafficClass of the application, JOB_NO_TC: not set or not known */
 	unsigned stacks;      /* that the job is said to use, besides NCCL: 1 << enum job_stack */
 	bool gin;	      /* the job is said to use GIN (device-initiated networking) */
+	const struct site *site; /* whose fabrics' adapters the job should use; NULL: not known */
 	const struct job_host *host; /* whose adapters the job will use; NULL: not known */
 	const char *engine;   /* OpenSM's routing_engine; NULL: not known */
 	const char *engine_file;
@@ -211,6 +213,12 @@ struct job_adaptive_switches {
 /* Finding: an SL that is left out. */
 void job_check_adaptive(const struct job_env *env, const struct job_question *q, const struct job_adaptive_switches *switches,
 			struct finding_list *findings);
+
+/* --- the site's fabrics (check_site.c); with q->site --- */
+
+/* How much of what the hosts have in a fabric a job takes, by its NCCL_IB_HCA. */
+enum job_rail_use { JOB_RAIL_USE_UNKNOWN, JOB_RAIL_USE_NONE, JOB_RAIL_USE_SOME, JOB_RAIL_USE_ALL };
+enum job_rail_use job_rail_use(const struct job_env *env, const struct job_question *q, const struct site_fabric *fabric);
 
 /* Differences between the environments of one job's hosts. */
 void job_check_hosts(const struct job_env *envs, size_t count, const struct job_question *q,

@@ -29,6 +29,8 @@ struct site_fabric {
 	char *history;	   /* where apply keeps its history */
 	char **via;	   /* words of the command that ibqos's own words are put behind; via_count of them */
 	size_t via_count;
+	char **adapters; /* of the hosts that jobs run on, in this fabric: "mlx5_0", "mlx5_0:2" for one port; adapter_count of them */
+	size_t adapter_count;
 	char *program;	    /* ibqos behind `via`; NULL: as this one */
 	unsigned timeout_s; /* for one answer */
 	unsigned line, column; /* where it begins; 0: it is an active port of this host, not of the file */
@@ -56,6 +58,10 @@ int site_parse(const char *path, const char *text, size_t size, struct finding_l
  */
 int site_add_port(struct site *site, const char *name, const char *ca, unsigned port);
 const struct site_fabric *site_find(const struct site *site, const char *name); /* NULL: none */
+/* Whether one of `adapters` means this adapter's port; `length` bytes of the name. */
+bool site_adapter_is(const char *entry, const char *name, size_t length, unsigned port);
+/* The fabric that this adapter's port of a host is in, by `adapters`. NULL: none of the file's. */
+const struct site_fabric *site_fabric_of(const struct site *site, const char *name, unsigned port);
 void site_free(struct site *site);						/* NULL is fine */
 
 int site_schema(FILE *out); /* JSON Schema of the file */

@@ -10,7 +10,7 @@
 
 struct check_options {
 	struct cmd_options common; /* first: children get the same pointer */
-	const char *policy, *class, *root, *sysfs, *hosts;
+	const char *site, *policy, *class, *root, *sysfs, *hosts;
 	unsigned pid;
 	const char **scripts, **env_files;
 	size_t script_count, script_room, env_file_count, env_file_room;
@@ -34,11 +34,13 @@ enum {
 	KEY_SYSFS,
 	KEY_JOB_HOSTS,
 	KEY_BY_LFT,
+	KEY_JOB_SITE,
 };
 
 static const struct argp_option own_options[] = {
 	{"policy", KEY_POLICY, "FILE", 0, "the policy that has the job's class", 0},
 	{"class", KEY_CLASS, "CLASS", 0, "the class that the job is to have", 0},
+	{"site", KEY_JOB_SITE, "FILE", 0, "compare the job's adapters with the fabrics of this site (ibqos-site(5))", 0},
 	{"link-layer", KEY_LINK, "LAYER", 0, "infiniband or ethernet (default: this host's, else infiniband)", 0},
 	{"nccl", KEY_NCCL, "VERSION", 0, "as this version of NCCL reads it (default: the newest known, 2.30.7)", 0},
 	{"pid", KEY_PID, "PID", 0, "the environment of that process, and the files of its root", 0},
@@ -64,6 +66,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_POLICY:
 		o->policy = arg;
+		return 0;
+	case KEY_JOB_SITE:
+		o->site = arg;
 		return 0;
 	case KEY_CLASS:
 		o->class = arg;
@@ -269,6 +274,38 @@ static void report_sls(struct report *r, const struct job_env *envs, size_t coun
 	report_table_end(r);
 }
 
+static void report_rails(struct report *r, const struct job_env *envs, size_t count, const struct job_question *q)
+{
+	static const struct report_column columns[] = {
+		{.key = "environment", .title = "environment", .type = REPORT_STRING},
+		{.key = "fabric", .title = "fabric", .type = REPORT_STRING},
+		{.key = "adapters", .title = "hosts' adapters", .type = REPORT_STRING},
+		{.key = "used", .title = "used", .type = REPORT_STRING},
+	};
+	static const char *const uses[] = {
+		[JOB_RAIL_USE_NONE] = "none", [JOB_RAIL_USE_SOME] = "some", [JOB_RAIL_USE_ALL] = "all"};
+
+	report_table(r, "rails", "fabrics", columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < count; i++) {
+		for (size_t n = 0; n < q->site->count; n++) {
+			const struct site_fabric *f = &q->site->fabrics[n];
+			char *adapters = NULL;
+
+			for (size_t a = 0; a < f->adapter_count; a++)
+				finding_append(&adapters, "%s", f->adapters[a]);
+			if (adapters) {
+				report_cell_string(r, envs[i].label);
+				report_cell_string(r, f->name);
+				report_cell_string(r, adapters);
+				report_cell_string(r, uses[job_rail_use(&envs[i], q, f)]);
+				report_row_end(r);
+			}
+			free(adapters);
+		}
+	}
+	report_table_end(r);
+}
+
 static void report_files(struct report *r, const struct job_env *envs, size_t count)
 {
 	static const struct report_column columns[] = {{.key = "file", .title = "files read", .type = REPORT_STRING}};
@@ -374,6 +411,8 @@ static void check(struct cmd_session *s, struct check_options *o)
 		report_settings(s->report, envs, count);
 		if (q->link == JOB_LINK_INFINIBAND)
 			report_sls(s->report, envs, count, q);
+		if (q->site)
+			report_rails(s->report, envs, count, q);
 		for (size_t i = 0; i < count; i++)
 			job_check(&envs[i], q, &s->findings);
 		job_check_hosts(envs, count, q, &s->findings);
@@ -387,10 +426,22 @@ static void check(struct cmd_session *s, struct check_options *o)
 	job_host_clear(&host);
 }
 
+/* False, told: there is one to be read, and it is none. */
+static bool read_site(struct cmd_session *s, struct check_options *o, struct site **site)
+{
+	int error = o->site ? site_read(o->site, &s->findings, site) : 0;
+
+	if (error != 0)
+		session_fail(s, "cannot read site %s: %s", o->site, strerror(-error));
+	o->question.site = *site;
+	return !o->site || *site;
+}
+
 enum ibqos_exit cmd_job_check(struct ibqos_ctx *ctx, int argc, char **argv)
 {
 	struct check_options options = {.question = {.ctx = ctx, .nccl = JOB_NCCL_NEWEST, .app_tc = JOB_NO_TC}};
 	struct policy *policy = NULL;
+	struct site *site = NULL;
 	char *engine = NULL, *ar_sl_mask = NULL;
 	enum ibqos_exit code;
 	struct cmd_session s;
@@ -413,7 +464,8 @@ enum ibqos_exit cmd_job_check(struct ibqos_ctx *ctx, int argc, char **argv)
 	}
 	code = IBQOS_EXIT_UNKNOWN;
 	if (session_begin(&s, ctx, &options.common)) {
-		check(&s, &options);
+		if (read_site(&s, &options, &site))
+			check(&s, &options);
 		code = session_end(&s);
 	}
 out:
@@ -421,6 +473,7 @@ out:
 	free(ar_sl_mask);
 	free(options.scripts);
 	free(options.env_files);
+	site_free(site);
 	policy_free(policy);
 	return code;
 }

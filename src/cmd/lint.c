@@ -243,6 +243,7 @@ static void report_site(struct report *r, const struct site *site)
 		{.key = "ca", .title = "adapter", .type = REPORT_STRING},
 		{.key = "port", .title = "port", .type = REPORT_NUMBER},
 		{.key = "port_guid", .title = "port GUID", .type = REPORT_GUID},
+		{.key = "adapters", .title = "hosts' adapters", .type = REPORT_STRING},
 		{.key = "via", .title = "via", .type = REPORT_STRING},
 		{.key = "opensm_host", .title = "OpenSM on", .type = REPORT_STRING},
 		{.key = "policy", .title = "policy", .type = REPORT_STRING},
@@ -252,6 +253,7 @@ static void report_site(struct report *r, const struct site *site)
 	report_table(r, "fabrics", "fabrics", columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t i = 0; i < site->count; i++) {
 		const struct site_fabric *f = &site->fabrics[i];
+		char *adapters = NULL;
 
 		report_cell_string(r, f->name);
 		report_cell_if(r, f->ca);
@@ -260,6 +262,10 @@ static void report_site(struct report *r, const struct site *site)
 		else
 			report_cell_none(r);
 		report_cell_guid(r, f->port_guid);
+		for (size_t n = 0; n < f->adapter_count; n++)
+			finding_append(&adapters, "%s", f->adapters[n]);
+		report_cell_if(r, adapters);
+		free(adapters);
 		report_cell_if(r, f->via_count ? f->via[0] : NULL);
 		report_cell_if(r, f->opensm_host);
 		report_cell_if(r, f->policy);

@@ -70,6 +70,7 @@ void job_check(const struct job_env *env, const struct job_question *q, struct f
 	check_sl(&c);
 	check_values(&c);
 	check_hca(&c);
+	check_site(&c);
 	check_stacks(&c);
 	check_adaptive(&c);
 }
@@ -114,6 +115,7 @@ static const char *usual(const struct job_env *envs, size_t count, const char *n
 void job_check_hosts(const struct job_env *envs, size_t count, const struct job_question *q,
 		     struct finding_list *findings)
 {
+	check_site_hosts(envs, count, q, findings);
 	for (size_t n = 0; count > 1 && n < sizeof(of_all_hosts) / sizeof(of_all_hosts[0]); n++) {
 		const char *name = of_all_hosts[n], *most = usual(envs, count, name);
 		bool steers = strcmp(name, "NCCL_IB_SL") == 0 || strcmp(name, "NCCL_IB_TC") == 0;

@@ -24,6 +24,9 @@ const struct policy_class *check_class_of_sl(const struct policy *policy, unsign
 void check_sl(struct check *c);	    /* check_sl.c: NCCL's SL and traffic class */
 void check_values(struct check *c); /* check_values.c: what each value becomes, names, ranges */
 void check_hca(struct check *c);    /* check_hca.c: lists of adapters and interfaces */
+void check_site(struct check *c);   /* check_site.c: which of the site's fabrics it takes */
+/* Hosts of one job that take different ones. */
+void check_site_hosts(const struct job_env *envs, size_t count, const struct job_question *q, struct finding_list *findings);
 void check_adaptive(struct check *c); /* check_adaptive.c: by OpenSM's file */
 void check_stacks(struct check *c); /* check_stacks.c: other libraries, plugins, SHARP */
 

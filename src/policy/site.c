@@ -44,6 +44,9 @@ void site_fabric_clear(struct site_fabric *fabric)
 	for (size_t i = 0; i < fabric->via_count; i++)
 		free(fabric->via[i]);
 	free(fabric->via);
+	for (size_t i = 0; i < fabric->adapter_count; i++)
+		free(fabric->adapters[i]);
+	free(fabric->adapters);
 	free(fabric->name);
 	free(fabric->ca);
 	*fabric = (struct site_fabric){0};
@@ -139,6 +142,40 @@ static struct finding *clash(struct policy_reader *in, const struct site_fabric 
 	return f;
 }
 
+/* Of an entry of `adapters`: the length of its name, and its port; 0: all of them. */
+static size_t split(const char *entry, unsigned *port)
+{
+	size_t length = strcspn(entry, ":");
+
+	*port = entry[length] ? (unsigned)strtoul(entry + length + 1, NULL, 10) : 0;
+	return length;
+}
+
+/* An adapter's port is in one fabric, and named once. */
+static bool meet(const char *a, const char *b)
+{
+	unsigned port, other;
+	size_t length = split(a, &port);
+
+	return split(b, &other) == length && strncmp(a, b, length) == 0 && (port == 0 || other == 0 || port == other);
+}
+
+static void check_adapters(struct policy_reader *in, const struct site_fabric *a, const struct site_fabric *b)
+{
+	for (size_t n = 0; n < b->adapter_count; n++) {
+		for (size_t i = 0; i < a->adapter_count; i++) {
+			struct finding *f;
+
+			if (!meet(a->adapters[i], b->adapters[n]))
+				continue;
+			f = clash(in, b, a);
+			finding_set(&f->what, "key 'adapters' of fabric '%s'", b->name);
+			finding_set(&f->wanted, "adapters that no other fabric has");
+			read_quote(&f->got, b->adapters[n]);
+		}
+	}
+}
+
 static void check_pair(struct policy_reader *in, const struct site_fabric *a, const struct site_fabric *b)
 {
 	struct finding *f;
@@ -149,6 +186,7 @@ static void check_pair(struct policy_reader *in, const struct site_fabric *a, co
 		finding_set(&f->wanted, "a name of its own");
 		return;
 	}
+	check_adapters(in, a, b);
 	if (!same_via(a, b))
 		return;
 	if (a->port == b->port && a->port_guid == b->port_guid && same_text(a->ca, b->ca)) {
@@ -310,6 +348,22 @@ const struct site_fabric *site_find(const struct site *site, const char *name)
 	for (size_t i = 0; i < site->count; i++)
 		if (strcmp(site->fabrics[i].name, name) == 0)
 			return &site->fabrics[i];
+	return NULL;
+}
+
+bool site_adapter_is(const char *entry, const char *name, size_t length, unsigned port)
+{
+	unsigned wanted;
+
+	return split(entry, &wanted) == length && strncmp(entry, name, length) == 0 && (wanted == 0 || wanted == port);
+}
+
+const struct site_fabric *site_fabric_of(const struct site *site, const char *name, unsigned port)
+{
+	for (size_t i = 0; i < site->count; i++)
+		for (size_t n = 0; n < site->fabrics[i].adapter_count; n++)
+			if (site_adapter_is(site->fabrics[i].adapters[n], name, strlen(name), port))
+				return &site->fabrics[i];
 	return NULL;
 }
 

@@ -74,6 +74,44 @@ static int set_via(struct policy_reader *in, void *target, const struct key_valu
 	return fabric->via[fabric->via_count++] ? 0 : -ENOMEM;
 }
 
+#define ADAPTER "names of adapters, as mlx5_0, or mlx5_0:2 for one port"
+
+/* A word of letters, digits, '_', '-' and '.', which may have a port behind it, 1 to 254. */
+static bool is_adapter(const char *text)
+{
+	static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+	size_t length = strspn(text, name), digits;
+	const char *port = text + length + 1;
+
+	if (length == 0 || length > 63 || (text[length] && text[length] != ':'))
+		return false;
+	if (!text[length])
+		return true;
+	digits = strspn(port, "0123456789");
+	return digits >= 1 && digits <= 3 && !port[digits] && *port != '0' && strtoul(port, NULL, 10) <= 254;
+}
+
+/* Called for each word, SITE_WORDS_MAX times at most. */
+static int set_adapter(struct policy_reader *in, void *target, const struct key_value *value)
+{
+	struct site_fabric *fabric = target;
+	struct finding *f;
+
+	if (!is_adapter(value->node->text)) {
+		f = read_finding(in, FINDING_POLICY_RANGE, value->node->mark);
+		finding_set(&f->what, "key 'adapters'");
+		finding_set(&f->wanted, ADAPTER);
+		read_set_got(&f->got, value->node);
+		return 0;
+	}
+	if (!fabric->adapters)
+		fabric->adapters = calloc(SITE_WORDS_MAX, sizeof(*fabric->adapters));
+	if (!fabric->adapters)
+		return -ENOMEM;
+	fabric->adapters[fabric->adapter_count] = strdup(value->node->text);
+	return fabric->adapters[fabric->adapter_count++] ? 0 : -ENOMEM;
+}
+
 /* --- the port --- */
 
 static const struct key_row port_rows[] = {
@@ -188,6 +226,14 @@ static const struct key_row fabric_rows[] = {
 	 .set = set_port,
 	 .wanted = "keys and values: ca, port, guid",
 	 .doc = "The port that reaches it. Default: the first active one."},
+	{.name = "adapters",
+	 .type = VALUE_TEXT,
+	 .many = SITE_WORDS_MAX,
+	 .set = set_adapter,
+	 .wanted = ADAPTER,
+	 .doc = "The adapters that the hosts have in this fabric, by the names that they have there, the same on each host: what "
+		"``ibqos job check --site`` compares NCCL_IB_HCA with, and ``ibqos rails --site`` the cabling. No fabric has an "
+		"adapter of another one. A fabric without this key is no rail of the jobs."},
 	SHARED_ROWS,
 };
 static const struct key_table fabric_key_table = KEY_TABLE("fabric", fabric_rows, false);

@@ -24,9 +24,19 @@ static bool same_words(const struct site_fabric *a, const struct site_fabric *b)
 	return same_all;
 }
 
+static bool same_adapter(const char *a, const char *b)
+{
+	size_t length = strcspn(a, ":");
+
+	return strcspn(b, ":") == length && strncmp(a, b, length) == 0 && (!a[length] || !b[length] || strcmp(a, b) == 0);
+}
+
 static void check_pair(const struct site_fabric *a, const struct site_fabric *b)
 {
 	require(strcmp(a->name, b->name) != 0);
+	for (size_t i = 0; i < a->adapter_count; i++)
+		for (size_t n = 0; n < b->adapter_count; n++)
+			require(!same_adapter(a->adapters[i], b->adapters[n]));
 	if (!same_words(a, b))
 		return;
 	require(!a->state || !same(a->state, b->state));
@@ -40,6 +50,9 @@ static void check_fabric(const struct site_fabric *f)
 	require(f->name && f->name[0] && strlen(f->name) <= 64);
 	require(f->port <= 254 && (!f->port_guid || (!f->ca && !f->port)));
 	require(f->via_count <= SITE_WORDS_MAX && f->timeout_s >= 1 && f->timeout_s <= 86400);
+	require(f->adapter_count <= SITE_WORDS_MAX);
+	for (size_t i = 0; i < f->adapter_count; i++)
+		require(f->adapters[i][0] && f->adapters[i][0] != ':' && !strpbrk(f->adapters[i], ", \t=^"));
 	require(!f->policy || f->policy[0] == '/');
 	require(!f->state || (f->state[0] == '/' && !strstr(f->state, "{fabric}")));
 }
@@ -92,6 +105,10 @@ static void put_fabric(FILE *out, const struct site_fabric *f)
 		fputs("  ", out);
 		put(out, "host", f->opensm_host);
 	}
+	if (f->adapter_count)
+		fputs("    adapters:\n", out);
+	for (size_t i = 0; i < f->adapter_count; i++)
+		fprintf(out, "    - '%s'\n", f->adapters[i]);
 	if (f->via_count)
 		fputs("    via:\n", out);
 	for (size_t i = 0; i < f->via_count; i++) {
@@ -128,6 +145,9 @@ static void read_again(const struct site *first)
 
 		require(same(x->name, y->name) && same(x->ca, y->ca) && x->port == y->port && x->port_guid == y->port_guid);
 		require(same(x->policy, y->policy) && same(x->state, y->state) && same(x->baseline, y->baseline));
+		require(x->adapter_count == y->adapter_count);
+		for (size_t n = 0; n < x->adapter_count; n++)
+			require(same(x->adapters[n], y->adapters[n]));
 		require(same(x->history, y->history) && same(x->program, y->program) && same(x->opensm_config, y->opensm_config));
 		require(same(x->opensm_host, y->opensm_host) && same_words(x, y) && x->timeout_s == y->timeout_s);
 	}
