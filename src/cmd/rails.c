@@ -39,7 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return cmd_keep(state, &o->files, &o->file_count, &o->file_room, arg);
 	case ARGP_KEY_END:
 		if (o->file_count < 1)
-			argp_error(state, "it takes the files of two rails or more, or one file of several");
+			argp_error(state, "needed: the files of two rails or more, or one file of several");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
