@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Examples at the end of each command's --help. A test runs every one of them as it stands. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "cmd.h"
@@ -75,6 +76,27 @@ static const struct {
 	{"rails", "rails r0.snap r1.snap", "the same host on each rail"},
 };
 
+#define WIDTH 79 /* columns of a terminal, less one */
+
+/* An example as it can be pasted: a long one goes on behind a backslash, before a word. */
+static void example_print(FILE *to, const char *line)
+{
+	int column = fprintf(to, "  ibqos");
+
+	while (*line) {
+		int word = (int)strcspn(line, " ");
+		bool last = !line[word];
+
+		if (column + 1 + word + (last ? 0 : 2) > WIDTH) {
+			fputs(" \\\n     ", to);
+			column = 5;
+		}
+		column += fprintf(to, " %.*s", word, line);
+		line += word + !last;
+	}
+	fputc('\n', to);
+}
+
 void cmd_examples(FILE *to, const char *command)
 {
 	const char *before = "\nExamples:\n";
@@ -82,7 +104,9 @@ void cmd_examples(FILE *to, const char *command)
 	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
 		if (strcmp(examples[i].command, command) != 0)
 			continue;
-		fprintf(to, "%s  ibqos %s\n        %s\n", before, examples[i].line, examples[i].about);
+		fputs(before, to);
+		example_print(to, examples[i].line);
+		fprintf(to, "        %s\n", examples[i].about);
 		before = "";
 	}
 }

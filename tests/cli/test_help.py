@@ -24,7 +24,7 @@ def listed(text):
 def examples(command):
     """Lines of examples at the end of a command's help."""
     text = run.run([run.binary(), *command.split(), "--help"]).ok().stdout
-    body = text.split("\nExamples:\n")[1]
+    body = text.split("\nExamples:\n")[1].replace(" \\\n", "")
     lines = re.findall(r"^  (ibqos .*)\n        \S.*$", body, re.M)
     assert len(body.splitlines()) == 2 * len(lines), body
     return lines

@@ -45,7 +45,7 @@ def documented(node):
 def helped(text):
     """The same of what --help prints."""
     found, last = {}, None
-    for line in text.splitlines():
+    for line in text.split("\nExamples:\n")[0].splitlines():
         if m := re.match(r" {2,6}(?:(-\w), )?(--[A-Za-z_][\w-]*)(?:=(\S+))?(?: +(.*))?$", line):
             last = m[2]
             found[last] = [m[1], m[3], m[4] or ""]

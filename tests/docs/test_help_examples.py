@@ -24,7 +24,7 @@ def test_each_example_works(tmp_path):
             subs = re.findall(r"^  ([a-z][a-z-]*) ", text.split("\nCommands:\n")[1].split("\n\n")[0], re.M) if "\nCommands:\n" in text else [""]
             for sub in subs:
                 full = f"{name} {sub}".strip()
-                lines[full] = re.findall(r"^  (ibqos .*)$", m.shell(f"ibqos {full} --help").ok().stdout.split("\nExamples:\n")[1], re.M)
+                lines[full] = re.findall(r"^  (ibqos .*)$", m.shell(f"ibqos {full} --help").ok().stdout.split("\nExamples:\n")[1].replace(" \\\n", ""), re.M)
         for path in ("before.snap", "after.snap", "good.snap", "r0.snap", "r1.snap"):
             m.shell(f"ibqos snapshot {'--policy /etc/ibqos/policy.yaml ' if path == 'before.snap' else ''}{path}").ok(0, 3)
         m.write("changes.yaml", CHANGES)
