@@ -51,7 +51,7 @@ IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \
 # Every command of README, guides and manual pages as it stands; README's from an empty Debian root on (docs/testing.md).
 echo "documentation:"
 IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \
-	pytest_suite "commands of the documentation (tests/docs)" tests/docs/test_empty_root.py tests/docs/test_docs.py
+	pytest_suite "commands of the documentation (tests/docs)" tests/docs/test_empty_root.py tests/docs/test_docs.py tests/docs/test_help_examples.py
 
 echo "packages:"
 IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \

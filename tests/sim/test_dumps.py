@@ -411,7 +411,7 @@ def test_a_superpod_loads(ibqos, tmp_path):
     assert r["fabric_found"]["switches"] == 96 and r["fabric_found"]["links"] == links == len(r["links"])
     path.write_text(dumps.plain(net))
     r = ibqos("audit", "--from", path, "--format", "json").ok(3).json
-    assert r["fabric_found"] == {"switches": 96, "adapters": 2048, "links": links, "active_ports": 2 * links, "no_answer": 96}
+    assert {k: v for k, v in r["fabric_found"].items() if k != "nodes_digest"} == {"switches": 96, "adapters": 2048, "links": links, "active_ports": 2 * links, "no_answer": 96}
     assert (r["links"]["looked_at"], r["links"]["unknown"], r["links"]["slow"]) == (links, 0, 0)
 
 
