@@ -48,6 +48,10 @@ echo "monitoring:"
 IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \
 	pytest_suite "Prometheus, schedules, plugin (tests/monitoring)" --dist loadfile tests/monitoring
 
+echo "many fabrics:"
+IBQOS_RAILS=8 IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \
+	pytest_suite "eight rails at once" tests/sim/test_site.py
+
 # Every command of README, guides and manual pages as it stands; README's from an empty Debian root on (docs/testing.md).
 echo "documentation:"
 IBQOS_BIN=$out/debug/ibqos IBQOS_OVERLAY=$out/debug/tests/overlay.so JOBS=2 \

@@ -111,6 +111,13 @@ int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric 
 	      struct apply_result *result);
 
 /*
+ * What stands for apply_run() where OpenSM runs on another host, and options->stage: a copy of the policy goes into the folder, and
+ * the commands for that host are told. As apply_run(): 0 or -errno.
+ */
+int apply_stage_policy(const struct policy *policy, const struct apply_options *options, struct finding_list *findings,
+		       struct apply_result *result);
+
+/*
  * Undoes an apply: puts the old files of a history folder back, as apply's own roll back does, and
  * reads the ports back. `folder` NULL: the newest under the state directory. Refused when the files
  * in place are not those which that apply wrote. The outcome is APPLY_ROLLED_BACK when it went well.

@@ -85,7 +85,7 @@ void report_cell_none(struct report *r);		  /* empty in text, null in JSON */
 void report_row_end(struct report *r);
 void report_table_end(struct report *r);
 
-/* A block of text shown as it is (a diff); a string in JSON. */
+/* A block of text shown as it is (a diff); a string in JSON. Of key NULL: in text only, where JSON says the same otherwise. */
 void report_text(struct report *r, const char *key, const char *title, const char *text);
 
 /*

@@ -24,7 +24,7 @@ struct site_fabric {
 	unsigned port;	    /* 0: the adapter's first that is active */
 	uint64_t port_guid; /* in place of both; 0: not given */
 	char *policy, *baseline, *state, *rotation, *node_name_map, *guid2mkey;
-	char *opensm_config, *opensm_log, *opensm_pid; /* of this fabric's OpenSM, in place of what the policy says */
+	char *opensm_config; /* of this fabric's OpenSM, in place of what the policy says */
 	char *opensm_host; /* where it runs; NULL: where ibqos is run for this fabric */
 	char *history;	   /* where apply keeps its history */
 	char **via;	   /* words of the command that ibqos's own words are put behind; via_count of them */

@@ -20,35 +20,48 @@ static mode_t config_mode(const struct transaction *t)
 	return stat(t->conf.path, &st) == 0 ? st.st_mode & 0644 : STAGE_MODE;
 }
 
-static int write_one(const struct transaction *t, const char *name, const char *text, size_t size, mode_t mode)
+static int not_writable(struct finding_list *findings, const char *path, int error)
+{
+	struct finding *f = finding_at(finding_add(findings, FINDING_APPLY_NOT_WRITABLE), path, 0, 0);
+
+	finding_set(&f->got, "%s", strerror(-error));
+	return error;
+}
+
+static int make_folder(const char *folder, struct finding_list *findings)
+{
+	int error = dir_make(folder, 0755);
+
+	return error ? not_writable(findings, folder, error) : 0;
+}
+
+static int write_into(const char *folder, const char *name, const char *text, size_t size, mode_t mode, struct finding_list *findings)
 {
 	char *path = NULL;
-	struct finding *f;
 	int error;
 
-	if (asprintf(&path, "%s/%s", t->options->stage, name) < 0)
+	if (asprintf(&path, "%s/%s", folder, name) < 0)
 		return -ENOMEM;
 	error = file_replace(path, text, size, mode);
-	if (error != 0) {
-		f = finding_at(finding_add(t->findings, FINDING_APPLY_NOT_WRITABLE), path, 0, 0);
-		finding_set(&f->got, "%s", strerror(-error));
-	}
+	if (error != 0)
+		not_writable(findings, path, error);
 	free(path);
 	return error;
+}
+
+static int write_one(const struct transaction *t, const char *name, const char *text, size_t size, mode_t mode)
+{
+	return write_into(t->options->stage, name, text, size, mode, t->findings);
 }
 
 static int write_files(const struct transaction *t)
 {
 	char *keys = NULL;
 	size_t size = 0;
-	int error = dir_make(t->options->stage, 0755);
-	struct finding *f;
+	int error = make_folder(t->options->stage, t->findings);
 
-	if (error != 0) {
-		f = finding_at(finding_add(t->findings, FINDING_APPLY_NOT_WRITABLE), t->options->stage, 0, 0);
-		finding_set(&f->got, "%s", strerror(-error));
+	if (error != 0)
 		return error;
-	}
 	error = shared_keys_text(&t->conf.new, &keys, &size);
 	if (error == 0)
 		error = write_one(t, "opensm.conf", t->conf.new.text, t->conf.new.size, config_mode(t));
@@ -195,6 +208,51 @@ int stage(struct transaction *t, const struct policy *policy)
 	if (error == 0) {
 		t->result->outcome = APPLY_STAGED;
 		t->result->reached = APPLY_DONE;
+	}
+	return error;
+}
+
+/* --- where OpenSM runs on another host --- */
+
+#define STAGED_POLICY "policy.yaml"
+
+/* Which config it is, the policy says, or whoever is on that host. */
+static int tell_other_host(const char *folder, char **text)
+{
+	char *word = shell_word(folder);
+	int made = word ? asprintf(text,
+				   "# OpenSM runs on another host: copy %s/" STAGED_POLICY " there, and there\n"
+				   "ibqos plan " STAGED_POLICY "\n"
+				   "ibqos apply " STAGED_POLICY "\n"
+				   "# with --opensm-config FILE, where its config is another than the policy names\n", word) : -1;
+
+	free(word);
+	if (made < 0)
+		*text = NULL;
+	return made < 0 ? -ENOMEM : 0;
+}
+
+int apply_stage_policy(const struct policy *policy, const struct apply_options *options, struct finding_list *findings,
+		       struct apply_result *result)
+{
+	char *text = NULL;
+	size_t size;
+	int error;
+
+	*result = (struct apply_result){0};
+	error = file_read(policy->path, &text, &size);
+	if (error != 0)
+		return error;
+	error = make_folder(options->stage, findings);
+	if (error == 0)
+		error = write_into(options->stage, STAGED_POLICY, text, size, STAGE_MODE, findings);
+	free(text);
+	if (error != 0)
+		return error == -ENOMEM ? error : 0; /* told */
+	error = tell_other_host(options->stage, &result->steps_text);
+	if (error == 0) {
+		result->outcome = APPLY_STAGED;
+		result->reached = APPLY_DONE;
 	}
 	return error;
 }

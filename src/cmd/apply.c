@@ -33,6 +33,9 @@ static const struct argp_option own_options[] = {
 	{"standby", KEY_STANDBY, "HOST:SHA256", 0, "this standby has the same files; may be given for each", 0},
 	{"standby-later", KEY_STANDBY_LATER, NULL, 0, "go on although a standby has not got the files yet", 0},
 	{"stage", KEY_STAGE, "DIR", 0, "write the files there, say what to do with them, and change nothing", 0},
+	{"site", CMD_KEY_SITE, "FILE", 0,
+	 "with --stage: a folder in DIR for each fabric of this site (ibqos-site(5)); --fabric NAME,NAME: for these of them", 0},
+	CMD_OPENSM_CONFIG_ROW,
 	{"wait-only", KEY_WAIT_ONLY, NULL, 0, "write nothing and reload nothing: read back until the ports hold the policy", 0},
 	{"force-flavour", KEY_FORCE_FLAVOUR, NULL, 0, "go on although OpenSM is not one that ibqos is tested with", 0},
 	{0},
@@ -63,6 +66,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct apply_command *o = state->input;
 
+	if (cmd_site_option(&o->common, key, arg))
+		return 0;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		cmd_hand_down(state, &o->common);
@@ -104,6 +109,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_SUCCESS:
 		if (o->apply.stage && o->apply.wait_only)
 			argp_error(state, "--stage and --wait-only exclude each other");
+		if (o->common.site && !o->apply.stage)
+			argp_error(state, "--site needs --stage: each fabric is changed by a run of its own");
+		if (cmd_opensm_elsewhere(&o->common) && !o->apply.stage && !o->apply.wait_only)
+			argp_error(state, "--opensm-config none: files are installed on the host where OpenSM runs; --stage prepares that");
 		if (o->apply.confirm_within_s != 0 && o->apply.confirm_within_s <= o->apply.deadline_s)
 			argp_error(state, "--confirm-within must be longer than --deadline, %u s, which it includes",
 				   o->apply.deadline_s);
@@ -138,6 +147,10 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 	cmd_defaults(&options.common, ctx);
 	cmd_apply_defaults(&options.apply);
 	cmd_parse(&cmd_apply_argp, argc, argv, &options);
+	if (options.common.site) {
+		free(options.standby);
+		return cmd_site(ctx, &options.common, argc, argv);
+	}
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
 	if (cmd_compile(&s, options.common.argument[0], options.plan_flags, &p)) {
@@ -145,7 +158,9 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 		error = cmd_undo_command(&options.common, &options.apply, &undo);
 		options.apply.undo_command = (const char *const *)undo.argv;
 		if (error == 0 && (options.apply.wait_only || cmd_plan_guard(&s, &p)))
-			error = apply_run(ctx, s.source, s.fabric, p.policy, p.plan, &options.apply, &s.findings, &result);
+			error = cmd_opensm_elsewhere(&options.common) && options.apply.stage ?
+					apply_stage_policy(p.policy, &options.apply, &s.findings, &result) :
+					apply_run(ctx, s.source, s.fabric, p.policy, p.plan, &options.apply, &s.findings, &result);
 		if (result.outcome != APPLY_REFUSED)
 			cmd_report_classes(s.report, p.plan);
 		cmd_apply_end(&s, &result, error);

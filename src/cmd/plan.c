@@ -135,8 +135,7 @@ enum ibqos_exit cmd_plan(struct ibqos_ctx *ctx, int argc, char **argv)
 
 		cmd_report_classes(s.report, p.plan);
 		if (options.explain || options.common.format == REPORT_JSON || options.common.format == REPORT_HTML)
-			error = cmd_report_explain(s.report, &p, s.fabric,
-						   options.common.format == REPORT_TEXT || options.common.format == REPORT_CALLS);
+			error = cmd_report_explain(s.report, &p, s.fabric);
 		if (error != 0)
 			session_fail(&s, "cannot explain the plan: %s", strerror(-error));
 		cmd_figure_shares(&s, p.policy, p.plan);

@@ -167,12 +167,12 @@ static int report_bars(struct report *r, const struct plan *plan, const struct p
 	error = text_stream_end(out, &text);
 	if (error != 0)
 		return error;
-	report_text(r, "explain_bars", "shares of a link: = guaranteed, + at most beside another", text);
+	report_text(r, NULL, "shares of a link: = guaranteed, + at most beside another", text);
 	free(text);
 	return 0;
 }
 
-int cmd_report_explain(struct report *r, const struct cmd_plan *p, const struct fabric *fabric, bool bars)
+int cmd_report_explain(struct report *r, const struct cmd_plan *p, const struct fabric *fabric)
 {
 	struct plan_place *places;
 	size_t count;
@@ -181,8 +181,7 @@ int cmd_report_explain(struct report *r, const struct cmd_plan *p, const struct 
 	if (error != 0)
 		return error;
 	report_places(r, p, places, count);
-	if (bars)
-		error = report_bars(r, p->plan, places, count);
+	error = report_bars(r, p->plan, places, count);
 	free(places);
 	return error;
 }

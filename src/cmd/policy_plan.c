@@ -27,6 +27,10 @@ static bool opensm_config_of(const struct cmd_session *s, struct policy *policy,
 	path = strdup(s->options->opensm_config);
 	if (!path)
 		return false;
+	if (strcmp(path, policy->opensm_config) != 0) { /* that of another OpenSM; this one's process says where its own is */
+		free(policy->opensm_log);
+		policy->opensm_log = NULL;
+	}
 	free(policy->opensm_config);
 	policy->opensm_config = path;
 	return true;

@@ -28,7 +28,7 @@ void cmd_plan_clear(struct cmd_plan *p);
 void cmd_cells_of_tcs(struct report *r, const struct policy_class *class);
 void cmd_report_classes(struct report *r, const struct plan *plan);
 void cmd_report_tables(struct report *r, const struct plan *plan);
-/* What each class has on each kind of link, as a table; with `bars` as a chart too. 0 or -ENOMEM. */
-int cmd_report_explain(struct report *r, const struct cmd_plan *p, const struct fabric *fabric, bool bars);
+/* What each class has on each kind of link, as a table, in text as a chart too. 0 or -ENOMEM. */
+int cmd_report_explain(struct report *r, const struct cmd_plan *p, const struct fabric *fabric);
 
 #endif

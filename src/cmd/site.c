@@ -102,6 +102,7 @@ static bool choose(struct site_run *run, const char *names)
 		session_fail(run->s, "out of memory");
 		return false;
 	}
+	run->count = 0;
 	for (size_t i = 0; i < site->count; i++)
 		if (!*names || is_named(names, site->fabrics[i].name))
 			run->parts[run->count++].fabric = &site->fabrics[i];
@@ -252,6 +253,11 @@ static void report_one(struct site_run *run, struct part *part, struct worker *w
 	struct report *r = run->s->report;
 
 	report_part(r, part->fabric->name);
+	if (part->fabric->opensm_host) {
+		report_string(r, "opensm_host", "OpenSM runs on", part->fabric->opensm_host);
+		if (part->fabric->opensm_config)
+			report_string(r, "opensm_config", "its config there", part->fabric->opensm_config);
+	}
 	if (!part->whole) {
 		report_string(r, "error", "error", part->why);
 		add_lost(&part->findings, part, w);
@@ -295,10 +301,37 @@ static void report_summary(const struct site_run *run)
 	report_table_end(r);
 }
 
+/* "ibqos: audit: 5 of 8 fabrics looked at, 12 s; still rail2, rail5, rail7" */
+static void show_progress(void *arg, const struct worker *workers, size_t count)
+{
+	struct site_run *run = arg;
+	struct cmd_line *line = &run->s->line;
+	uint64_t now = clock_ns();
+	char names[400] = "";
+	size_t left = 0, used = 0;
+
+	if (line->first_ns == 0)
+		line->first_ns = now;
+	if (!cmd_line_due(line, now, true))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		size_t length = strlen(workers[i].name);
+
+		if (!workers[i].started || workers[i].ended_ns != 0)
+			continue;
+		if (used + length + sizeof("; still ") < sizeof(names))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", left ? ", " : "; still ", workers[i].name);
+		left++;
+	}
+	cmd_line_show(line, now, "%s%s%s: %zu of %zu fabrics done, %.0f s%s", line->terminal ? line->ctx->program : "",
+		      line->terminal ? ": " : "", line->ctx->command, count - left, count, (double)(now - line->first_ns) / 1e9, names);
+}
+
 static void look(struct site_run *run)
 {
-	int error = workers_run(run->s->ctx, run->workers, run->count, NULL, NULL);
+	int error = workers_run(run->s->ctx, run->workers, run->count, show_progress, run);
 
+	ctx_progress_end(run->s->ctx);
 	if (error != 0) {
 		session_fail(run->s, "cannot look at the fabrics: %s", strerror(-error));
 		return;
@@ -330,8 +363,9 @@ static void clear(struct site_run *run)
 {
 	if (run->workers)
 		workers_clear(run->workers, run->count);
-	for (size_t i = 0; run->parts && i < run->count; i++) {
+	for (size_t i = 0; run->workers && i < run->count; i++)
 		site_argv_free((char **)run->workers[i].argv);
+	for (size_t i = 0; run->parts && i < run->count; i++) {
 		finding_list_clear(&run->parts[i].findings);
 		free(run->parts[i].why);
 	}

@@ -33,6 +33,7 @@ static const struct {
 	{"accept", "one run for each fabric"},
 	{"show", "one run for each fabric"},
 	{"expect", "one run for each fabric"},
+	{"standby", "one run for each fabric"},
 };
 
 /* Options that stand in place of what the site file says. */
@@ -84,6 +85,10 @@ static bool take_option(struct ibqos_ctx *ctx, struct site_words *words, const s
 	for (unsigned i = 0; kept[i]; i++)
 		if (strcmp(kept[i], option->name) == 0)
 			return true;
+	if (strcmp(option->name, "stage") == 0) {
+		words->stage = value;
+		return true;
+	}
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		if (strcmp(refused[i].name, option->name) != 0)
 			continue;
@@ -268,11 +273,25 @@ static void add_port(struct line *line, const struct site_fabric *f)
 }
 
 /* "DIR/rail0.snap" */
-static char *in_folder(const char *folder, const struct site_fabric *f)
+static char *in_folder(const char *folder, const struct site_fabric *f, const char *ending)
 {
 	char *path;
 
-	return asprintf(&path, "%s/%s.snap", folder, f->name) < 0 ? NULL : path;
+	return asprintf(&path, "%s/%s%s", folder, f->name, ending) < 0 ? NULL : path;
+}
+
+/* A word with a path in a folder that all have, and each its own in it. */
+static void add_in_folder(struct line *line, const char *option, const char *folder, const struct site_fabric *f, const char *ending)
+{
+	char *path = in_folder(folder, f, ending);
+
+	if (!path)
+		line->lost = true;
+	else if (option)
+		add_option(line, option, path);
+	else
+		add(line, path);
+	free(path);
 }
 
 static const char *policy_of(const struct site_words *words, const struct site_fabric *f)
@@ -285,9 +304,14 @@ static bool is(const struct ibqos_ctx *ctx, const char *command)
 	return strcmp(ctx->command, command) == 0;
 }
 
+static bool takes_policy(const struct ibqos_ctx *ctx)
+{
+	return is(ctx, "plan") || is(ctx, "apply") || is(ctx, "verify");
+}
+
 const char *site_words_lack(const struct ibqos_ctx *ctx, const struct site_words *words, const struct site_fabric *fabric)
 {
-	if ((is(ctx, "plan") || is(ctx, "verify")) && !policy_of(words, fabric))
+	if (takes_policy(ctx) && !policy_of(words, fabric))
 		return "no policy: neither the site file nor the command line names one";
 	if (is(ctx, "snapshot") && words->options->arguments == 0)
 		return "no folder for the snapshots, an argument";
@@ -307,9 +331,9 @@ static void add_files(struct line *line, const struct ibqos_ctx *ctx, const stru
 		add_option(line, "node-name-map", f->node_name_map);
 	if (live && !words->given[GIVEN_KEYS])
 		add_option(line, "guid2mkey", f->guid2mkey);
-	if (is(ctx, "plan") || is(ctx, "verify"))
+	if (takes_policy(ctx))
 		add_option(line, "opensm-config", f->opensm_host ? "none" : f->opensm_config);
-	if (is(ctx, "verify"))
+	if (is(ctx, "verify") || is(ctx, "apply"))
 		add_option(line, "state-dir", f->history);
 	if (is(ctx, "verify") && words->given[GIVEN_SAMPLE])
 		add_option(line, "rotate", f->rotation);
@@ -326,19 +350,12 @@ static void add_arguments(struct line *line, const struct ibqos_ctx *ctx, const 
 {
 	const struct cmd_options *o = words->options;
 
-	if (is(ctx, "plan") || is(ctx, "verify")) {
+	if (takes_policy(ctx)) {
 		add(line, policy_of(words, f));
 		return;
 	}
-	for (unsigned i = 0; i < o->arguments; i++) {
-		char *path = in_folder(o->argument[i], f);
-
-		if (path)
-			add(line, path);
-		else
-			line->lost = true;
-		free(path);
-	}
+	for (unsigned i = 0; i < o->arguments; i++)
+		add_in_folder(line, NULL, o->argument[i], f, ".snap");
 }
 
 char **site_argv(const struct ibqos_ctx *ctx, const struct site_words *words, const struct site_fabric *fabric)
@@ -347,7 +364,6 @@ char **site_argv(const struct ibqos_ctx *ctx, const struct site_words *words, co
 	/* files are looked at here, wherever the fabric is */
 	bool here = words->options->from || is(ctx, "diff");
 	struct site_fabric f = *fabric;
-	char *from;
 
 	if (here) {
 		f.via_count = 0;
@@ -369,12 +385,10 @@ char **site_argv(const struct ibqos_ctx *ctx, const struct site_words *words, co
 		add(&line, "--explain");
 	if (!is(ctx, "diff"))
 		add_files(&line, ctx, words, &f);
-	if (words->options->from) {
-		from = in_folder(words->options->from, &f);
-		add_option(&line, "from", from);
-		line.lost |= !from;
-		free(from);
-	}
+	if (words->options->from)
+		add_in_folder(&line, "from", words->options->from, &f, ".snap");
+	if (words->stage)
+		add_in_folder(&line, "stage", words->stage, &f, "");
 	add(&line, "--");
 	add_arguments(&line, ctx, words, &f);
 	if (!line.lost)

@@ -12,6 +12,7 @@ struct site_words {
 	const struct cmd_options *options;
 	const char **passed; /* words; count of them */
 	size_t count, room;
+	const char *stage; /* of --stage: the folder that has one for each fabric; NULL */
 	bool given[8]; /* of what a fabric has too: site_args.c */
 };
 

@@ -160,6 +160,7 @@ static void tell_line(const struct ibqos_ctx *ctx, struct worker *w)
 	if (!text)
 		return;
 	w->lines++;
+	ctx_progress_end(ctx);
 	if (w->lines <= WORKER_LINES)
 		fprintf(ctx->err, "%s: %s\n", w->name, text);
 	else if (w->lines == WORKER_LINES + 1)
@@ -281,7 +282,7 @@ static void wait_for_news(const struct worker *workers, const bool *over, size_t
 }
 
 int workers_run(const struct ibqos_ctx *ctx, struct worker *workers, size_t count,
-		void (*done)(void *arg, const struct worker *workers, size_t count), void *arg)
+		void (*news)(void *arg, const struct worker *workers, size_t count), void *arg)
 {
 	struct pollfd *polled = calloc(count * 3 + 1, sizeof(*polled));
 	bool *over = calloc(count + 1, sizeof(*over));
@@ -317,9 +318,9 @@ int workers_run(const struct ibqos_ctx *ctx, struct worker *workers, size_t coun
 				continue;
 			finish(ctx, w);
 			left--;
-			if (done)
-				done(arg, workers, count);
 		}
+		if (news)
+			news(arg, workers, count);
 	}
 	free(polled);
 	free(over);

@@ -19,8 +19,6 @@ static const struct {
 	{offsetof(struct site_fabric, node_name_map), NULL},
 	{offsetof(struct site_fabric, guid2mkey), NULL},
 	{offsetof(struct site_fabric, opensm_config), NULL},
-	{offsetof(struct site_fabric, opensm_log), NULL},
-	{offsetof(struct site_fabric, opensm_pid), "opensm.pid"},
 	{offsetof(struct site_fabric, opensm_host), NULL},
 	{offsetof(struct site_fabric, history), "history"},
 	{offsetof(struct site_fabric, program), NULL},

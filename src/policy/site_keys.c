@@ -27,8 +27,6 @@ SET_TEXT(set_rotation, rotation)
 SET_TEXT(set_node_name_map, node_name_map)
 SET_TEXT(set_guid2mkey, guid2mkey)
 SET_TEXT(set_config, opensm_config)
-SET_TEXT(set_log, opensm_log)
-SET_TEXT(set_pid, opensm_pid)
 SET_TEXT(set_host, opensm_host)
 SET_TEXT(set_history, history)
 SET_TEXT(set_program, program)
@@ -158,25 +156,15 @@ static const struct key_row opensm_rows[] = {
 	 .type = VALUE_PATH,
 	 .set = set_config,
 	 .wanted = ABSOLUTE,
-	 .doc = "The config that this fabric's OpenSM was started with, in place of the one that the policy names: one "
-		"policy can then serve many fabrics."},
-	{.name = "log",
-	 .type = VALUE_PATH,
-	 .set = set_log,
-	 .wanted = ABSOLUTE,
-	 .doc = "Its log file, in place of the policy's. Default: what the running OpenSM says."},
-	{.name = "pid",
-	 .type = VALUE_PATH,
-	 .set = set_pid,
-	 .wanted = ABSOLUTE,
-	 .doc = "A file with the number of its process, where more than one OpenSM runs on a host and none is found by its "
-		"config: ``ibqos apply --opensm-pid`` is told of it."},
+	 .doc = "The config that this fabric's OpenSM was started with, in place of the one that the policy names, as "
+		"``--opensm-config``: one policy can then serve many fabrics. A log that the policy names is that of its own."},
 	{.name = "host",
 	 .type = VALUE_TEXT,
 	 .set = set_host,
 	 .wanted = "the name of a host",
 	 .doc = "The host on which it runs, where that is another than the one on which ibqos is run for this fabric. Nothing "
-		"of OpenSM's files is then looked for here, and ``ibqos apply --site`` says what to do there."},
+		"of OpenSM's files is then looked for here; ``ibqos apply --stage DIR --site FILE`` says what to do there, and a "
+		"**config** is that host's."},
 };
 static const struct key_table opensm_key_table = KEY_TABLE("opensm", opensm_rows, true);
 
@@ -201,7 +189,7 @@ static int set_opensm(struct policy_reader *in, void *target, const struct key_v
 	{.name = "guid2mkey", .type = VALUE_PATH, .set = set_guid2mkey, .wanted = ABSOLUTE, \
 	 .doc = "M_Keys by port, as OpenSM keeps them."}, \
 	{.name = "opensm", .type = VALUE_MAPPING, .keys = &opensm_key_table, .set = set_opensm, \
-	 .wanted = "keys and values: config, log, pid, host", .doc = "This fabric's subnet manager."}, \
+	 .wanted = "keys and values: config, host", .doc = "This fabric's subnet manager."}, \
 	{.name = "history", .type = VALUE_PATH, .set = set_history, .wanted = ABSOLUTE, \
 	 .doc = "The folder in which apply keeps this fabric's history, as ``--state-dir``."}, \
 	{.name = "via", .type = VALUE_TEXT, .many = SITE_WORDS_MAX, .set = set_via, .wanted = "words of a command", \

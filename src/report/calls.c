@@ -7,7 +7,7 @@
  *   ["f",KEY,TITLE,VALUE,DECIMALS,UNIT]            a field
  *   ["s",KEY,TITLE]  ["S"]                         a section begins, ends
  *   ["t",KEY,TITLE,[[KEY,TITLE,TYPE,UNIT,DECIMALS],...]]  ["r",[VALUE,...]]  ["T"]   a table, its rows, its end
- *   ["x",KEY,TITLE,TEXT]                           a block of text
+ *   ["x",KEY,TITLE,TEXT]                           a block of text; KEY null: in text only
  *   ["F",{...}]                                    a finding
  *   ["e",EXIT,LOST]                                last
  *

@@ -24,7 +24,7 @@ struct prom_state {
 	bool failed;	       /* the run was not done */
 	char *section, *table; /* that is open; NULL: none */
 	bool wanted;	       /* some rule is about the table */
-	size_t placed, omitted;
+	size_t placed;
 	struct prom_samples samples[PROM_METRICS];
 };
 
@@ -231,7 +231,7 @@ static void add_finding(struct report *r, struct prom_state *state)
 	if (!known(cell_of(r, "node_guid", strlen("node_guid"))))
 		return;
 	if (state->placed >= PLACES_MAX && !r->all) {
-		state->omitted++;
+		add_cells(r, PROM_PORT_OMITTED, "fabric", NULL);
 		return;
 	}
 	state->placed++;
@@ -376,6 +376,7 @@ static void put_run(struct report *r, struct prom_state *state, enum ibqos_exit 
 		snprintf(labels, sizeof(labels), "severity=\"%s\"", finding_severity_name(i));
 		put_sample(r, PROM_FINDINGS, labels, (double)counts[i]);
 	}
+	put_sample(r, PROM_PORT_OMITTED, NULL, 0); /* what add_finding() has left out is added */
 }
 
 static void prom_part(struct report *r, const char *name)
@@ -403,7 +404,6 @@ static void prom_verdict(struct report *r, enum ibqos_exit exit_code, const char
 	if (!r->had_parts) /* each part has said it of its fabric */
 		put_run(r, state, exit_code, !state->failed && r->error == 0 && !ctx_stopped(r->ctx),
 			(double)(clock_ns() - state->began_ns) / 1e9, r->counts);
-	put_sample(r, PROM_PORT_OMITTED, NULL, (double)state->omitted);
 	for (int i = 0; i < PROM_METRICS; i++)
 		prom_samples_put(r, i, &state->samples[i], state->common);
 }

@@ -58,7 +58,8 @@ static int by_index(const void *left, const void *right)
 
 static bool adds_up(enum prom_metric metric)
 {
-	return strcmp(metrics[metric].type, "counter") == 0 || metric == PROM_BY_CODE || metric == PROM_PORT_FINDINGS;
+	return strcmp(metrics[metric].type, "counter") == 0 || metric == PROM_BY_CODE || metric == PROM_PORT_FINDINGS ||
+	       metric == PROM_PORT_OMITTED;
 }
 
 /* Leaves one of alike ones, where the first of them stood. */

@@ -360,11 +360,13 @@ static int take_table_end(struct replay *p, struct json_object *call)
 
 static int take_block(struct replay *p, struct json_object *call)
 {
-	if (p->in_table || json_object_array_length(call) != 4 || !is_key(text_at(call, 1)) || !is_title(call, 2) ||
+	const char *key = text_at(call, 1);
+
+	if (p->in_table || json_object_array_length(call) != 4 || !text_or_null(call, 1) || (key && !is_key(key)) || !is_title(call, 2) ||
 	    !text_or_null(call, 3))
 		return bad_call(p, "a text that is none");
 	if (p->r)
-		report_text(p->r, text_at(call, 1), text_at(call, 2), text_at(call, 3));
+		report_text(p->r, key, text_at(call, 2), text_at(call, 3));
 	return 0;
 }
 

@@ -338,11 +338,11 @@ void report_table_end(struct report *r)
 void report_text(struct report *r, const char *key, const char *title, const char *text)
 {
 	struct report_value value = block_value(r, text);
-
-	const char *unique = unique_key(r, key);
+	const char *unique = key ? unique_key(r, key) : NULL;
 
 	for (struct report *to = r; to; to = to->also)
-		to->writer->block(to, unique, title, &value);
+		if (unique || to->writer == &report_text_writer || to->writer == &report_calls_writer)
+			to->writer->block(to, unique, title, &value);
 	free(value.string);
 }
 

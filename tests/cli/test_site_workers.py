@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from kit import run
+from kit import run, screen, terminal
 
 HEAD = '{"ibqos_answer":1,"ibqos":"0.1.0","command":"discover","fabric":"%s"}'
 GOOD = ['["s","fabric_found","fabric"]', '["f","switches","switches",7,0,null]', '["S"]',
@@ -64,11 +64,40 @@ def test_a_good_answer_is_told_in_every_format(fakes, ibqos):
     assert 'ibqos_exit_status{command="discover",site="a",fabric="rail0"} 2' in metrics
     assert 'ibqos_findings{command="discover",site="a",fabric="rail0",severity="critical"} 1' in metrics
     assert 'ibqos_port_findings{command="discover",site="a",fabric="rail0",node_guid="0x0c42a10300000010",port="1",' in metrics
+    assert [line for line in metrics.splitlines() if line.startswith("ibqos_port_findings_omitted")] == [
+        f'ibqos_port_findings_omitted{{command="discover",site="a",fabric="{name}"}} 0' for name in ("rail0", "rail1")]
     page = ibqos("discover", "--site", fakes.file, "--format", "html").ok(2).stdout
     assert 'id="r-rail0--links"' in page and 'id="r-rail1--links"' in page and "rail1: gpu-1[1]" in page
     line = ibqos("discover", "--site", fakes.file, "--format", "nagios").ok(2).stdout
     assert line.startswith("IBQOS CRITICAL - discover: rail0 link-width-low at gpu-1[1], rail1 link-width-low at gpu-1[1] |")
     assert " rail1_switches=7" in line
+
+
+def test_findings_without_a_metric_are_counted_by_fabric(fakes, ibqos):
+    """1,000 of all have one, the worst first; what is over is counted for its own fabric."""
+    finding = '["F",{"code":"link-width-low","severity":"%s","guid":"0x0c42a103000%05x","port":1,"name":"gpu-1","wanted":"4x","got":"1x","weight":1}]'
+    fakes.answer("rail0", HEAD % "rail0", *(finding % ("critical", i) for i in range(700)), '["e",2,false]')
+    fakes.answer("rail1", HEAD % "rail1", *(finding % ("warning", i) for i in range(800)), '["e",1,false]', exit=1)
+    metrics = ibqos("discover", "--site", fakes.file, "--format", "prometheus").ok(2).stdout.splitlines()
+    counted = {name: sum(line.startswith(f'ibqos_port_findings{{command="discover",fabric="{name}"') for line in metrics) for name in ("rail0", "rail1")}
+    assert counted == {"rail0": 700, "rail1": 300}
+    assert [line for line in metrics if line.startswith("ibqos_port_findings_omitted")] == [
+        'ibqos_port_findings_omitted{command="discover",fabric="rail0"} 0', 'ibqos_port_findings_omitted{command="discover",fabric="rail1"} 500']
+
+
+def test_the_line_of_progress(fakes, tmp_path):
+    """On a terminal: how many have ended, and the names of those that have not; nothing of it is left."""
+    gate = tmp_path / "gate"
+    fakes.good("rail0").answer("rail1", HEAD % "rail1", *GOOD, do=f"echo slow >&2; while ! test -e {gate}; do sleep 0.1; done")
+    env = {**{k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "TERM")}, "TERM": "xterm"}
+    with terminal.Terminal([run.binary(), "discover", "--site", fakes.file], rows=100, columns=100, env=env) as t:
+        t.wait_for(lambda: re.search(rb"ibqos: discover: 1 of 2 fabrics done, \d+ s; still rail1", t.output), "a line")
+        gate.touch()
+        assert t.end() == 2
+    lines = screen.lines(t.output.decode(), 100, 100)
+    assert "rail1: slow" in lines and not [line for line in lines if "fabrics done" in line]
+    r = run.run([run.binary(), "discover", "--site", fakes.file]).ok(2)
+    assert "fabrics done" not in r.stderr
 
 
 BAD = {

@@ -13,15 +13,15 @@ NEEDED = ("LD_PRELOAD", "IBSIM_SOCKNAME", "SIM_HOST", "IBQOS_OVERLAY_RULES", "IB
 
 
 class Site:
-    """Fabrics by name, in order. more: keys of all of them; own: {name: keys of that one}."""
+    """Fabrics by name, in order. more: keys of all of them; own: {name: keys of that one}; log: what workers send is kept."""
 
-    def __init__(self, folder, fabrics, more=None, own=None):
+    def __init__(self, folder, fabrics, more=None, own=None, log=True):
         self.dir, self.fabrics = str(folder), fabrics
         self.file = os.path.join(self.dir, f"site-{next(_number)}.yaml")
         self.logs = {name: os.path.join(self.dir, f"sent-{name}-{next(_number)}") for name in fabrics}
         entries = []
         for name, fabric in fabrics.items():
-            env = fabric.env(log=self.logs[name])
+            env = fabric.env(log=self.logs[name] if log else None)
             via = ["env", *(f"{k}={env[k]}" for k in NEEDED if k in env)]
             entries.append({"name": name, "via": via, **(more or {}), **(own or {}).get(name, {})})
         # JSON is YAML

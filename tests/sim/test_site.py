@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from kit import run
+from kit import policy, run
 from kit.sites import Site
 from tools import netgen
 
@@ -75,13 +75,16 @@ def test_faults_are_told_by_rail(rails, tmp_path):
 
 def test_policies_files_and_snapshots(rails, tmp_path):
     """plan, verify, counters with a state of each rail, a set of snapshots, two sets compared, looked at instead of the fabric."""
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(POLICY, encoding="utf-8")
-    site = rails(2, more={"policy": str(policy), "state": str(tmp_path / "{fabric}.state"), "history": str(tmp_path / "{fabric}-history"),
+    path = tmp_path / "policy.yaml"
+    path.write_text(POLICY, encoding="utf-8")
+    site = rails(2, more={"policy": str(path), "state": str(tmp_path / "{fabric}.state"), "history": str(tmp_path / "{fabric}-history"),
                           "opensm": {"host": "mgmt"}})
     r = site.ibqos("plan", "--format", "json").json
     assert [f["classes"][0]["name"] for f in r["fabrics"]] == ["training"] * 2 and all("on another host" in f["opensm_files"] for f in r["fabrics"])
     assert all(by_fabric(r)[n]["ports_today"]["looked_at"] > 0 for n in ("rail0", "rail1"))
+    alone = site.fabrics["rail0"].ibqos("plan", "--opensm-config", "none", "--explain", "--format", "json", "--fabric", "rail0", path).json
+    assert set(by_fabric(r)["rail0"]) - {"opensm_host", "seconds"} <= set(alone) and "explain" in by_fabric(r)["rail0"]
+    assert "shares of a link" in site.ibqos("plan", "--explain").stdout and "shares of a link" not in site.ibqos("plan").stdout
     r = site.ibqos("verify", "--format", "json").ok(2, 3).json
     assert {f["fabric"] for f in r["findings"]} == {"rail0", "rail1"} and all(f["ports"]["differ"] > 0 for f in r["fabrics"])
     site.ibqos("audit", "--counters")
@@ -96,6 +99,38 @@ def test_policies_files_and_snapshots(rails, tmp_path):
     site.fabrics["rail1"].stop()
     r = site.ibqos("audit", "--from", after, "--format", "json").ok(2).json
     assert ("rail1", "link-width-low") in found(r) and not [f for f in r["findings"] if f["fabric"] == "rail0" and f["code"] == "link-width-low"]
+
+
+def test_files_are_staged_for_each_fabric(rails, tmp_path):
+    """A folder each, with what to do, as apply --stage of each alone; where OpenSM runs elsewhere, the policy and what to do there."""
+    site = rails(2)
+    fabrics = site.fabrics
+    path = policy.write(fabrics["rail0"], None)
+    own = {"rail0": {"opensm": {"config": fabrics["rail0"].sms[0].config}, "history": str(tmp_path / "history")},
+           "rail1": {"opensm": {"host": "mgmt2", "config": "/etc/opensm/r1.conf"}}}
+    site = Site(tmp_path, fabrics, own=own)
+    with open(fabrics["rail0"].sms[0].config, "rb") as f:
+        before = f.read()
+    staged = tmp_path / "staged"
+    r = site.ibqos("apply", "--stage", staged, path, "--format", "json").ok(0, 1).json
+    assert [f["apply"]["outcome"] for f in r["fabrics"]] == ["staged: the files are written elsewhere"] * 2
+    with open(fabrics["rail0"].sms[0].config, "rb") as f:
+        assert f.read() == before
+    assert sorted(os.listdir(staged / "rail0")) == ["opensm.conf", "qos-keys.conf", "qos-policy.conf"]
+    alone = fabrics["rail0"].ibqos("apply", "--stage", tmp_path / "alone", "--opensm-config", fabrics["rail0"].sms[0].config, path,
+                                   "--state-dir", tmp_path / "history", "--format", "json").ok(0, 1).json
+    assert by_fabric(r)["rail0"]["to_do"].replace(f"{staged}/rail0", "IT") == alone["to_do"].replace(f"{tmp_path}/alone", "IT")
+    for name in os.listdir(staged / "rail0"):
+        assert (staged / "rail0" / name).read_text() == (tmp_path / "alone" / name).read_text()
+    assert os.listdir(staged / "rail1") == ["policy.yaml"]
+    with open(path, encoding="utf-8") as f:
+        assert (staged / "rail1" / "policy.yaml").read_text() == f.read()
+    other = by_fabric(r)["rail1"]
+    assert (other["opensm_host"], other["opensm_config"]) == ("mgmt2", "/etc/opensm/r1.conf")
+    assert f"copy {staged}/rail1/policy.yaml there" in other["to_do"] and "ibqos apply policy.yaml" in other["to_do"]
+    assert "--site needs --stage" in site.ibqos("apply", path).ok(3).stderr
+    for words in (["--opensm-config", "none"], ["--site", site.file, "--stage", "x", "--standby", "sm2:" + 64 * "0"]):
+        fabrics["rail0"].ibqos("apply", path, *words).ok(3)
 
 
 def test_two_ports_of_one_fabric_are_told(up, tmp_path):

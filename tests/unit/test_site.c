@@ -29,7 +29,7 @@ static void reads_all(void **state)
 				  "fabrics:\n"
 				  "  - {name: rail0, port: {ca: mlx5_0, port: 2}}\n"
 				  "  - {name: rail1, port: {guid: 0x0c42a10300000011}, policy: /own.yaml, timeout: 7, via: env,\n"
-				  "     opensm: {log: /l, pid: /run/pid, host: other}, program: /bin/ibqos, history: '/h/{fabric}'}\n",
+				  "     opensm: {host: other}, program: /bin/ibqos, history: '/h/{fabric}'}\n",
 				  &findings);
 	const struct site_fabric *f = &site->fabrics[0];
 
