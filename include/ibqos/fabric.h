@@ -227,4 +227,7 @@ const char *fabric_port_text(const struct fabric *fabric, uint32_t port, char *t
 
 /* --- link speed and width: include/ibqos/link.h --- */
 
+/* Whether "mlx5_0", or "mlx5_0:2" for one port, means this port of an adapter of this name. */
+bool fabric_adapter_is(const char *entry, const char *name, unsigned port);
+
 #endif

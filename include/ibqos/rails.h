@@ -19,6 +19,9 @@ struct rail {
 	const char *name; /* told in findings; no two alike */
 	const struct fabric *fabric;
 	const struct rail_tables *tables; /* NULL: not read, so not compared */
+	/* what hosts have in it, as `adapters` of a site file (ibqos/site.h): then an adapter of this name belongs here, whatever most have */
+	char *const *adapters;
+	size_t adapter_count;
 };
 
 /*

@@ -128,6 +128,8 @@ void report_parts(struct report *r, const char *key);
 void report_part(struct report *r, const char *name);
 void report_part_end(struct report *r, const struct report_part *result);
 void report_parts_end(struct report *r);
+/* In a report without parts: each finding has the fabric that it is about all the same. */
+void report_by_fabric(struct report *r);
 
 /*
  * REPORT_CALLS: not for people or scripts, but what a worker hands back: each call of this header as a line of JSON, with

@@ -58,8 +58,6 @@ int site_parse(const char *path, const char *text, size_t size, struct finding_l
  */
 int site_add_port(struct site *site, const char *name, const char *ca, unsigned port);
 const struct site_fabric *site_find(const struct site *site, const char *name); /* NULL: none */
-/* Whether one of `adapters` means this adapter's port; `length` bytes of the name. */
-bool site_adapter_is(const char *entry, const char *name, size_t length, unsigned port);
 /* The fabric that this adapter's port of a host is in, by `adapters`. NULL: none of the file's. */
 const struct site_fabric *site_fabric_of(const struct site *site, const char *name, unsigned port);
 void site_free(struct site *site);						/* NULL is fine */

@@ -3,7 +3,8 @@
  * rails: hosts that lack a rail that others of their kind are in, or have an adapter in another rail than those have it in.
  *
  * Hosts whose names differ in their number alone are of one kind; but three or more that are in the same less than half of
- * the rails are a kind of their own, being built so. What at least two thirds of a kind have is usual (site_usual()).
+ * the rails are a kind of their own, being built so. What at least two thirds of a kind have is usual (site_usual()). Where
+ * the caller says which adapters belong in a rail, that counts instead.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -130,12 +131,25 @@ static void make_kinds(struct judging *j, struct rail_host *hosts, size_t count)
 
 /* --- what is usual --- */
 
+/* The rail that an adapter belongs in by what the caller says of the rails. */
+static bool told_rail(const struct rails *r, const struct rail_seat *seat, uint32_t *group)
+{
+	for (size_t i = 0; i < r->count; i++)
+		for (size_t n = 0; !r->left[i] && n < r->items[i].adapter_count; n++)
+			if (fabric_adapter_is(r->items[i].adapters[n], seat->name.device, seat->number)) {
+				*group = r->group[i];
+				return true;
+			}
+	return false;
+}
+
+/* Of a host's seats; what belongs elsewhere by what is said of the rails is counted there. */
 static uint32_t seats_in(const struct rails *r, const struct rail_host *host, size_t group)
 {
-	uint32_t count = 0;
+	uint32_t count = 0, told;
 
 	for (size_t i = host->first; i < host->first + host->count; i++)
-		count += r->seats[i].group == group;
+		count += (told_rail(r, &r->seats[i], &told) ? told : r->seats[i].group) == group;
 	return count;
 }
 
@@ -184,6 +198,11 @@ static void judge_device(struct judging *j, struct rail_seat **seats, size_t cou
 	uint32_t usual;
 	size_t n = 0;
 
+	if (told_rail(j->r, seats[0], &usual)) {
+		for (size_t i = 0; i < count; i++)
+			seats[i]->belongs = seats[i]->group != usual ? (uint8_t)usual : RAIL_NONE;
+		return;
+	}
 	for (size_t i = 0; i < count; i++)
 		j->values[n++] = seats[i]->group;
 	if (!site_usual(j->values, n, &usual))
@@ -314,6 +333,26 @@ static void judge_kind(struct judging *j, struct rail_host *hosts, size_t count,
 			judge_host(j, &hosts[i]);
 }
 
+/* Hosts that cannot be compared with others, but with what is said of the rails. */
+static void judge_told(struct rails *r)
+{
+	for (size_t i = 0; i < r->host_count; i++) {
+		const struct rail_host *host = &r->hosts[i];
+		uint32_t told;
+		size_t odd = 0;
+
+		for (size_t s = host->first; host->kind == KIND_NONE && s < host->first + host->count; s++) {
+			if (!told_rail(r, &r->seats[s], &told) || told == r->seats[s].group)
+				continue;
+			r->seats[s].belongs = (uint8_t)told;
+			odd++;
+		}
+		if (odd > 0)
+			tell_wrong(r, host, odd);
+		r->result->hosts_odd += odd > 0;
+	}
+}
+
 static void tell_alone(const struct rails *r)
 {
 	uint32_t alone = r->result->hosts - r->result->hosts_compared;
@@ -355,8 +394,10 @@ int rails_hosts(struct rails *r)
 			judge_kind(&j, &r->hosts[i], next - i, kind);
 	}
 	r->result->hosts = (uint32_t)r->host_count;
-	if (error == 0)
+	if (error == 0) {
+		judge_told(r);
 		tell_alone(r);
+	}
 	free(j.masks);
 	free(j.values);
 	free(j.seats);

@@ -98,6 +98,7 @@ struct cmd_options {
 	const char *metrics; /* file for node_exporter; NULL: none */
 	const char *labels[CMD_LABELS_MAX]; /* "name=value" */
 	unsigned label_count;
+	bool no_report;	    /* standard output is for something else; --output may have the report */
 	bool writes;	    /* the command writes a file of its own, besides --output and --metrics */
 	enum { CMD_COLOR_AUTO, CMD_COLOR_ALWAYS, CMD_COLOR_NEVER } color;
 	bool all;	    /* name each place of a group of findings */

@@ -17,7 +17,7 @@ const struct cmd cmd_table[] = {
 	{"verify", cmd_verify, "compare what every port holds with what it should", &cmd_verify_argp, NULL, RIGHTS_READ},
 	{"trace", cmd_trace, "follow packets from one port to another, hop by hop", &cmd_trace_argp, NULL, RIGHTS_READ},
 	{"audit", cmd_audit, "find links below what both ends can", &cmd_audit_argp, NULL, RIGHTS_READ},
-	{"rails", cmd_rails, "compare fabrics that the same hosts are in, from files of each", &cmd_rails_argp, NULL, RIGHTS_READ},
+	{"rails", cmd_rails, "compare fabrics that the same hosts are in, from files of each or of a site", &cmd_rails_argp, NULL, RIGHTS_READ},
 	{"merge", cmd_merge, "put snapshots of several hosts and fabrics into one file", &cmd_merge_argp, NULL, RIGHTS_WRITE},
 	{"ack", cmd_ack, "acknowledge a finding of the audit until a date", &cmd_ack_argp, NULL, RIGHTS_WRITE},
 	{"job", cmd_job, "the side of the jobs: environment of a class, checks of environments and logs", NULL, cmd_job_table, RIGHTS_READ},

@@ -74,6 +74,7 @@ static const struct {
 	{"maintenance list", "maintenance list --format json", "the same for programs"},
 	{"merge", "merge site.snap r0.snap r1.snap", "one file of what several hosts have seen"},
 	{"rails", "rails r0.snap r1.snap", "the same host on each rail"},
+	{"rails", "rails --site /etc/ibqos/site.yaml", "looked at now"},
 };
 
 #define WIDTH 79 /* columns of a terminal, less one */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd.h"
+#include "rails_site.h"
 
 #include "ibqos/rails.h"
 #include "ibqos/snapshot.h"
@@ -15,11 +15,14 @@ struct rails_options {
 	struct cmd_options common; /* first: children get the same pointer */
 	const char **files;
 	size_t file_count, file_room;
+	const char *names; /* of fabrics, with --site */
 };
 
-enum { KEY_NODE_NAME_MAP = 0x200 };
+enum { KEY_NODE_NAME_MAP = 0x200, KEY_FABRIC };
 
 static const struct argp_option own_options[] = {
+	{"site", CMD_KEY_SITE, "FILE", 0, "look at the fabrics of this site now (ibqos-site(5))", 0},
+	{"fabric", KEY_FABRIC, "NAMES", 0, "with --site: at these of them alone, NAME,NAME", 0},
 	{"node-name-map", KEY_NODE_NAME_MAP, "FILE", 0, "names of nodes, as for infiniband-diags", 0},
 	{0},
 };
@@ -28,9 +31,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct rails_options *o = state->input;
 
+	if (cmd_site_option(&o->common, key, arg))
+		return 0;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		cmd_hand_down(state, &o->common);
+		return 0;
+	case KEY_FABRIC:
+		o->names = arg;
 		return 0;
 	case KEY_NODE_NAME_MAP:
 		o->common.source.node_name_map = arg;
@@ -38,7 +46,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		return cmd_keep(state, &o->files, &o->file_count, &o->file_room, arg);
 	case ARGP_KEY_END:
-		if (o->file_count < 1)
+		if (o->names && !o->common.site)
+			argp_error(state, "--fabric is for --site; files have their names: NAME=FILE");
+		if (o->common.site && o->file_count > 0)
+			argp_error(state, "--site and files exclude each other");
+		if (o->file_count < 1 && !o->common.site)
 			argp_error(state, "needed: the files of two rails or more, or one file of several");
 		return 0;
 	default:
@@ -49,8 +61,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 const struct argp cmd_rails_argp = {
 	.options = own_options,
 	.parser = parse,
-	.args_doc = "[NAME=]FILE...",
-	.doc = "Compares fabrics that the same hosts have adapters in, one a file: a snapshot, or what ibnetdiscover or ibdiagnet wrote; or all in one file that ibqos merge made. "
+	.args_doc = "[NAME=]FILE...\n--site FILE",
+	.doc = "Compares fabrics that the same hosts have adapters in, one a file: a snapshot, or what ibnetdiscover or ibdiagnet wrote; or all in one file that ibqos merge made; or those of a site, looked at now. "
 	       "Which host lacks a rail, which adapter is in another one, which rail is slower, has fewer links, or treats service "
 	       "levels otherwise. NAME is its name in all output; else the snapshot's label, or the file's name.\v"
 	       "Exit status: 0 all alike, 1 differences, 2 two of them are one fabric, 3 something could not be compared.",
@@ -61,7 +73,8 @@ const struct argp cmd_rails_argp = {
 struct side {
 	char *name;
 	struct ibqos_ctx ctx; /* names the fabric of a file of several */
-	const char *path;
+	const char *path; /* "": looked at just now */
+	const struct site_fabric *of; /* what the site file says of it; NULL: nothing */
 	struct source *source;
 	struct fabric *fabric;
 	struct rail_tables *tables;
@@ -92,12 +105,17 @@ static bool name_side(struct side *side, const char *given, size_t given_length)
 	return side->name != NULL;
 }
 
+static int read_side(struct cmd_session *s, struct side *side, const char *path, const char *map)
+{
+	int error = source_open_file(&side->ctx, path, map, &side->source);
+
+	return error == 0 ? source_discover(side->source, &s->findings, &side->fabric) : error;
+}
+
 static bool open_side(struct cmd_session *s, struct side *side, const char *name, size_t length)
 {
-	int error = source_open_file(&side->ctx, side->path, s->options->source.node_name_map, &side->source);
+	int error = read_side(s, side, side->path, s->options->source.node_name_map);
 
-	if (error == 0)
-		error = source_discover(side->source, &s->findings, &side->fabric);
 	if (error != 0) { /* the source has said what is wrong */
 		s->least = IBQOS_EXIT_UNKNOWN;
 		report_string(s->report, "error", NULL, strerror(-error));
@@ -171,6 +189,62 @@ static bool open_sides(struct cmd_session *s, const struct rails_options *o, str
 	return false;
 }
 
+/* --- a site --- */
+
+/* A fabric's snapshot, which its worker has written. False, told: it could not be read, so the fabric is unknown. */
+static bool open_taken(struct cmd_session *s, struct side *side, const struct worker *w)
+{
+	const struct site_fabric *of = side->of;
+	const char *map = s->options->source.node_name_map;
+	size_t before = s->findings.count;
+	char path[40];
+	int error;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(w->output));
+	error = read_side(s, side, path, map ? map : of->via_count ? NULL : of->node_name_map);
+	if (error == 0 && !source_snapshot(side->source))
+		error = -EBADMSG;
+	if (error == 0) {
+		check_snapshot_cut(source_snapshot(side->source), &s->findings);
+		check_gaps(side->fabric, &s->findings);
+		error = name_side(side, of->name, strlen(of->name)) ? 0 : -ENOMEM;
+	}
+	if (error == 0 && rail_tables_read(side->source, side->fabric, &side->tables) < 0)
+		error = -ENOMEM;
+	for (size_t i = before; i < s->findings.count; i++)
+		finding_set(&s->findings.items[i].fabric, "%s", of->name);
+	if (error != 0)
+		rails_site_lost(s, of, w, strerror(-error));
+	return error == 0;
+}
+
+static void clear_side(struct side *side)
+{
+	rail_tables_free(side->tables);
+	fabric_free(side->fabric);
+	source_close(side->source);
+	free(side->name);
+}
+
+static bool open_site(struct cmd_session *s, const struct rails_site *site, struct side *sides, size_t *count)
+{
+	for (size_t i = 0; i < site->count && *count < RAILS_MAX; i++) {
+		struct side *side = &sides[*count];
+
+		*side = (struct side){.path = "", .ctx = *s->ctx, .of = site->fabrics[i]};
+		if (!rails_site_answered(s, site->fabrics[i], &site->workers[i]))
+			continue;
+		if (open_taken(s, side, &site->workers[i]))
+			(*count)++;
+		else
+			clear_side(side);
+	}
+	if (*count >= 2)
+		return true;
+	session_fail(s, "fewer than two fabrics could be looked at: there is nothing to compare");
+	return false;
+}
+
 static void report_rails(struct report *r, const struct side *sides, const struct rail_totals *totals, size_t count)
 {
 	static const struct report_column columns[] = {
@@ -206,7 +280,7 @@ static void report_rails(struct report *r, const struct side *sides, const struc
 		else
 			report_cell_string(r, NULL);
 		report_cell_string(r, sides[i].taken ? taken : NULL);
-		report_cell_string(r, sides[i].path);
+		report_cell_string(r, sides[i].of ? "now" : sides[i].path);
 		report_row_end(r);
 	}
 	report_table_end(r);
@@ -258,7 +332,9 @@ static void compare(struct cmd_session *s, const struct side *sides, size_t coun
 	int error;
 
 	for (size_t i = 0; i < count; i++)
-		rails[i] = (struct rail){sides[i].name, sides[i].fabric, sides[i].tables};
+		rails[i] = (struct rail){.name = sides[i].name, .fabric = sides[i].fabric, .tables = sides[i].tables,
+					 .adapters = sides[i].of ? sides[i].of->adapters : NULL,
+					 .adapter_count = sides[i].of ? sides[i].of->adapter_count : 0};
 	error = check_rails(rails, count, &s->findings, totals, &result);
 	if (error != 0) {
 		session_fail(s, "cannot compare the rails: %s", strerror(-error));
@@ -275,25 +351,29 @@ enum ibqos_exit cmd_rails(struct ibqos_ctx *ctx, int argc, char **argv)
 {
 	struct side sides[RAILS_MAX] = {{0}};
 	struct rails_options o = {0};
+	struct rails_site site = {0};
 	struct cmd_session s;
-	enum ibqos_exit code;
+	enum ibqos_exit code = IBQOS_EXIT_UNKNOWN;
 	size_t count = 0;
+	bool open;
 
 	cmd_defaults(&o.common, ctx);
 	cmd_parse(&cmd_rails_argp, argc, argv, &o);
-	if (!session_begin(&s, ctx, &o.common)) {
-		free(o.files);
-		return IBQOS_EXIT_UNKNOWN;
-	}
-	if (open_sides(&s, &o, sides, &count))
+	if (o.common.site && !site_words_sort(ctx, &o.common, argc, argv, &site.words))
+		goto out;
+	if (!session_begin(&s, ctx, &o.common))
+		goto out;
+	if (o.common.site)
+		open = rails_site_take(&s, o.names ? o.names : "", &site) && open_site(&s, &site, sides, &count);
+	else
+		open = open_sides(&s, &o, sides, &count);
+	if (open)
 		compare(&s, sides, count);
 	code = session_end(&s);
-	for (size_t i = 0; i < count; i++) {
-		rail_tables_free(sides[i].tables);
-		fabric_free(sides[i].fabric);
-		source_close(sides[i].source);
-		free(sides[i].name);
-	}
+out:
+	for (size_t i = 0; i < count; i++)
+		clear_side(&sides[i]);
+	rails_site_clear(&site);
 	free(o.files);
 	return code;
 }

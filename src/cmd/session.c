@@ -98,7 +98,7 @@ bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cm
 		if (!s->metrics)
 			goto fail;
 	}
-	s->report = options->output ? begin_in_memory(ctx, options->format, &s->out, &s->buffer, &s->buffer_size)
+	s->report = options->output || options->no_report ? begin_in_memory(ctx, options->format, &s->out, &s->buffer, &s->buffer_size)
 				    : report_begin(ctx, s->out, options->format);
 	if (!s->report)
 		goto fail;
@@ -324,6 +324,10 @@ enum ibqos_exit session_end(struct cmd_session *s)
 	error = report_end(s->report, code);
 	if (s->options->output)
 		error = write_whole(s->options->output, error, s->out, &s->buffer, &s->buffer_size);
+	else if (s->options->no_report) {
+		fclose(s->out);
+		free(s->buffer);
+	}
 	code = told_unwritten(s, s->options->output, error, code);
 	if (s->metrics) {
 		error = report_end(s->metrics, code);

@@ -34,23 +34,28 @@ struct site_run {
 
 /* --- which fabrics --- */
 
+struct ports {
+	struct cmd_session *s;
+	struct site *site;
+};
+
 static void add_port(void *arg, const struct mad_port_info *info)
 {
-	struct site_run *run = arg;
+	struct ports *ports = arg;
 	char name[MAD_DEVICE_NAME + 16];
 	int error;
 
-	for (size_t i = 0; i < run->site->count; i++) {
-		const struct site_fabric *f = &run->site->fabrics[i];
+	for (size_t i = 0; i < ports->site->count; i++) {
+		const struct site_fabric *f = &ports->site->fabrics[i];
 
 		if (f->via_count == 0 && (f->port_guid == info->guid || (f->ca && strcmp(f->ca, info->device) == 0 &&
 									  (f->port == 0 || (int)f->port == info->port))))
 			return;
 	}
 	snprintf(name, sizeof(name), "%s-%d", info->device, info->port);
-	error = site_add_port(run->site, name, info->device, (unsigned)info->port);
+	error = site_add_port(ports->site, name, info->device, (unsigned)info->port);
 	if (error != 0)
-		session_fail(run->s, "cannot take port %s/%d as a fabric: %s", info->device, info->port, strerror(-error));
+		session_fail(ports->s, "cannot take port %s/%d as a fabric: %s", info->device, info->port, strerror(-error));
 }
 
 /* Whether a name is one of those between commas. */
@@ -87,28 +92,46 @@ static bool names_are_known(struct cmd_session *s, const struct site *site, cons
 	return good;
 }
 
-static bool choose(struct site_run *run, const char *names)
+bool site_choose(struct cmd_session *s, struct site *site, bool ports, const char *names, const struct site_fabric ***chosen,
+		 size_t *count)
 {
-	struct site *site = run->site;
+	struct ports adding = {s, site};
 
-	if (site->all_active_ports && !run->words.options->from && strcmp(run->s->ctx->command, "diff") != 0 &&
-	    mad_ports(add_port, run) != 0 && site->count == 0)
-		session_fail(run->s, "this host has no adapter, and the site no other fabric");
-	if (!names_are_known(run->s, site, names))
+	*chosen = NULL;
+	*count = 0;
+	if (site->all_active_ports && ports && mad_ports(add_port, &adding) != 0 && site->count == 0)
+		session_fail(s, "this host has no adapter, and the site no other fabric");
+	if (!names_are_known(s, site, names))
 		return false;
-	run->parts = calloc(site->count + 1, sizeof(*run->parts));
-	run->workers = calloc(site->count + 1, sizeof(*run->workers));
-	if (!run->parts || !run->workers) {
-		session_fail(run->s, "out of memory");
+	*chosen = calloc(site->count + 1, sizeof(**chosen));
+	if (!*chosen) {
+		session_fail(s, "out of memory");
 		return false;
 	}
-	run->count = 0;
 	for (size_t i = 0; i < site->count; i++)
 		if (!*names || is_named(names, site->fabrics[i].name))
-			run->parts[run->count++].fabric = &site->fabrics[i];
-	if (run->count == 0)
-		session_fail(run->s, "there is no fabric to look at");
-	return run->count > 0;
+			(*chosen)[(*count)++] = &site->fabrics[i];
+	if (*count == 0)
+		session_fail(s, "there is no fabric to look at");
+	return *count > 0;
+}
+
+static bool choose(struct site_run *run, const char *names)
+{
+	const struct site_fabric **chosen = NULL;
+	bool live = !run->words.options->from && strcmp(run->s->ctx->command, "diff") != 0;
+	bool good = site_choose(run->s, run->site, live, names, &chosen, &run->count);
+
+	run->parts = calloc(run->count + 1, sizeof(*run->parts));
+	run->workers = calloc(run->count + 1, sizeof(*run->workers));
+	if (!run->parts || !run->workers) {
+		session_fail(run->s, "out of memory");
+		good = false;
+	}
+	for (size_t i = 0; good && i < run->count; i++)
+		run->parts[i].fabric = chosen[i];
+	free(chosen);
+	return good;
 }
 
 /* --- their workers --- */

@@ -364,6 +364,13 @@ char **site_argv(const struct ibqos_ctx *ctx, const struct site_words *words, co
 	/* files are looked at here, wherever the fabric is */
 	bool here = words->options->from || is(ctx, "diff");
 	struct site_fabric f = *fabric;
+	struct ibqos_ctx as = *ctx;
+
+	if (words->taking) {
+		as.command = "snapshot";
+		f.policy = NULL; /* what only its subnet manager knows is not asked for */
+		ctx = &as;
+	}
 
 	if (here) {
 		f.via_count = 0;
@@ -374,7 +381,8 @@ char **site_argv(const struct ibqos_ctx *ctx, const struct site_words *words, co
 	line.quoted = is_ssh(&f);
 	add_program(&line, &f);
 	add(&line, ctx->command);
-	add_option(&line, "format", "calls");
+	if (!words->taking)
+		add_option(&line, "format", "calls");
 	add_option(&line, "fabric", f.name);
 	if (ctx->verbosity != 0)
 		add(&line, ctx->verbosity < 0 ? "--quiet" : ctx->verbosity == 1 ? "--verbose" : "--debug");
@@ -390,7 +398,10 @@ char **site_argv(const struct ibqos_ctx *ctx, const struct site_words *words, co
 	if (words->stage)
 		add_in_folder(&line, "stage", words->stage, &f, "");
 	add(&line, "--");
-	add_arguments(&line, ctx, words, &f);
+	if (words->taking)
+		add(&line, "-");
+	else
+		add_arguments(&line, ctx, words, &f);
 	if (!line.lost)
 		return line.words;
 	site_argv_free(line.words);

@@ -14,6 +14,7 @@ struct site_words {
 	size_t count, room;
 	const char *stage; /* of --stage: the folder that has one for each fabric; NULL */
 	bool given[8]; /* of what a fabric has too: site_args.c */
+	bool taking;   /* workers write a snapshot to standard output, whatever the command is */
 };
 
 /*
@@ -27,6 +28,13 @@ const char *site_words_lack(const struct ibqos_ctx *ctx, const struct site_words
 
 /* The command line of a fabric's worker, with NULL at the end; freed by site_argv_free(). NULL: out of memory. */
 char **site_argv(const struct ibqos_ctx *ctx, const struct site_words *words, const struct site_fabric *fabric);
+/*
+ * The fabrics of a site that `names` has, "" being all of them, in their order; with `ports` also active ports of this host, if the
+ * site wants them. The caller frees *chosen. False, told: there is none, or one of the names is none.
+ */
+bool site_choose(struct cmd_session *s, struct site *site, bool ports, const char *names, const struct site_fabric ***chosen,
+		 size_t *count);
+
 void site_argv_free(char **argv);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "accept.h"
 #include "take.h"
@@ -96,7 +97,7 @@ const struct argp cmd_snapshot_argp = {
 	.parser = parse,
 	.args_doc = "FILE\n--show FILE\n--accept NEW --baseline FILE",
 	.doc = "Asks every switch and adapter and the subnet manager for all that ibqos knows to ask for, and keeps the "
-	       "answers in FILE, which is replaced whole. Other commands look at it with --from FILE.\v"
+	       "answers in FILE, which is replaced whole; - is standard output. Other commands look at it with --from FILE.\v"
 	       "Exit status: 0 all was answered, 3 something was not: the file then has what was. With --accept: 0 accepted, else not: 1, 2 "
 	       "by what has changed, 3 not all could be compared, or it could not be done.",
 	.children = cmd_source_children,
@@ -159,6 +160,16 @@ static void judge(struct cmd_session *s, const struct snapshot *snapshot)
 
 /* --- taking one --- */
 
+/* To standard output, which is not a report's then. */
+static int write_out(const uint8_t *data, size_t size)
+{
+	if (isatty(STDOUT_FILENO))
+		return -ENOTSUP;
+	if (fwrite(data, 1, size, stdout) != size || fflush(stdout) != 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
 static void write_file(struct cmd_session *s, const struct snapshot *snapshot)
 {
 	const char *path = s->options->argument[0];
@@ -167,7 +178,7 @@ static void write_file(struct cmd_session *s, const struct snapshot *snapshot)
 	int error = snapshot_encode(snapshot, &data, &size);
 
 	if (error == 0)
-		error = file_replace(path, data, size, 0644);
+		error = s->options->no_report ? write_out(data, size) : file_replace(path, data, size, 0644);
 	if (error != 0)
 		session_fail(s, "cannot write '%s': %s", path, strerror(-error));
 	else
@@ -293,6 +304,7 @@ enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv)
 		return cmd_site(ctx, &options.common, argc, argv);
 	if (options.accept.accept)
 		return cmd_accept(ctx, &options.common, &options.accept);
+	options.common.no_report = !options.show && strcmp(options.common.argument[0], "-") == 0;
 	if (options.show)
 		options.common.from = options.common.argument[0];
 

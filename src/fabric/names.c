@@ -150,3 +150,11 @@ const char *fabric_port_text(const struct fabric *fabric, uint32_t port, char *t
 	snprintf(text, size, "%.*s%s", (int)used, name, number);
 	return text;
 }
+
+bool fabric_adapter_is(const char *entry, const char *name, unsigned port)
+{
+	size_t length = strcspn(entry, ":");
+
+	return strncmp(entry, name, length) == 0 && name[length] == '\0' &&
+	       (!entry[length] || strtoul(entry + length + 1, NULL, 10) == port);
+}

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ibqos/fabric.h"
+
 /* All texts that a default can stand for, and whether two fabrics may have the same. */
 static const struct {
 	size_t offset;
@@ -140,22 +142,12 @@ static struct finding *clash(struct policy_reader *in, const struct site_fabric 
 	return f;
 }
 
-/* Of an entry of `adapters`: the length of its name, and its port; 0: all of them. */
-static size_t split(const char *entry, unsigned *port)
-{
-	size_t length = strcspn(entry, ":");
-
-	*port = entry[length] ? (unsigned)strtoul(entry + length + 1, NULL, 10) : 0;
-	return length;
-}
-
-/* An adapter's port is in one fabric, and named once. */
+/* Whether two entries of `adapters` have a port in common. */
 static bool meet(const char *a, const char *b)
 {
-	unsigned port, other;
-	size_t length = split(a, &port);
+	size_t length = strcspn(a, ":");
 
-	return split(b, &other) == length && strncmp(a, b, length) == 0 && (port == 0 || other == 0 || port == other);
+	return strcspn(b, ":") == length && strncmp(a, b, length) == 0 && (!a[length] || !b[length] || strcmp(a, b) == 0);
 }
 
 static void check_adapters(struct policy_reader *in, const struct site_fabric *a, const struct site_fabric *b)
@@ -349,18 +341,11 @@ const struct site_fabric *site_find(const struct site *site, const char *name)
 	return NULL;
 }
 
-bool site_adapter_is(const char *entry, const char *name, size_t length, unsigned port)
-{
-	unsigned wanted;
-
-	return split(entry, &wanted) == length && strncmp(entry, name, length) == 0 && (wanted == 0 || wanted == port);
-}
-
 const struct site_fabric *site_fabric_of(const struct site *site, const char *name, unsigned port)
 {
 	for (size_t i = 0; i < site->count; i++)
 		for (size_t n = 0; n < site->fabrics[i].adapter_count; n++)
-			if (site_adapter_is(site->fabrics[i].adapters[n], name, strlen(name), port))
+			if (fabric_adapter_is(site->fabrics[i].adapters[n], name, port))
 				return &site->fabrics[i];
 	return NULL;
 }

@@ -53,7 +53,7 @@ static void put_row(struct report *r, const struct finding *f)
 	const struct finding_kind *kind = finding_kind(f->code);
 	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
 
-	if (r->had_parts)
+	if (r->had_parts || r->by_fabric)
 		report_cell_if(r, f->fabric);
 	report_cell_string(r, kind->code);
 	report_cell_string(r, finding_severity_name(f->severity));
@@ -183,13 +183,15 @@ out:
 
 void report_findings(struct report *r, const struct finding_list *findings, bool all)
 {
+	size_t skipped = r->had_parts || r->by_fabric ? 0 : 1;
+
 	report_parts_end(r);
 	/* What is lost is said where the findings stand, not only in the exit code. */
 	report_bool(r, REPORT_LOST, findings->lost ? "findings lost for want of memory" : NULL,
 		    findings->lost);
 	for (struct report *to = r; to; to = to->also)
 		to->all = all;
-	report_table(r, "findings", NULL, columns + !r->had_parts, sizeof(columns) / sizeof(columns[0]) - !r->had_parts);
+	report_table(r, "findings", NULL, columns + skipped, sizeof(columns) / sizeof(columns[0]) - skipped);
 	for (size_t i = 0; i < findings->count; i++) {
 		put_row(r, &findings->items[i]);
 		for (struct report *to = r; to; to = to->also)

@@ -422,6 +422,12 @@ void report_parts_end(struct report *r)
 	}
 }
 
+void report_by_fabric(struct report *r)
+{
+	for (struct report *to = r; to; to = to->also)
+		to->by_fabric = true;
+}
+
 static void report_free(struct report *r)
 {
 	free(r->part);

@@ -82,6 +82,7 @@ struct report {
 	bool in_section;
 	bool in_parts;	 /* of more than one fabric */
 	bool had_parts;
+	bool by_fabric; /* findings have their fabric, as where there were parts */
 	char *part;	 /* the name of the one that is open; NULL: none */
 
 	const struct report_column *columns; /* of the table that is open; NULL: none is */
