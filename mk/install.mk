@@ -41,6 +41,20 @@ INSTALL_PLUGIN := 755:f:$(PLUGIN)/ibqos-poked:$(LIBEXECDIR)/ibqos-poked 644:f:$(
 
 install_files = DESTDIR="$(DESTDIR)" SBINDIR="$(SBINDIR)" LIBEXECDIR="$(LIBEXECDIR)" DEFAULTDIR="$(DEFAULTDIR)" scripts/install-files.sh
 
+# Paths go into words that a shell, sed and systemd units split: what could mean something else there is refused, and nothing is touched.
+INSTALL_FOLDERS := PREFIX SBINDIR LIBDIR LIBEXECDIR DATAROOTDIR DATADIR MANDIR DOCDIR UNITDIR SYSCONFDIR DEFAULTDIR LOCALSTATEDIR BASHCOMPDIR ZSHCOMPDIR
+INSTALL_TARGETS := $(filter install install-plugin uninstall uninstall-plugin,$(MAKECMDGOALS))
+install_comma := ,
+# By the shell alone, which gets the value as one quoted word.
+install_quote = '$(subst ','\'',$(1))'
+install_say = $(shell case $(call install_quote,$(2)) in (*[!A-Za-z0-9/._+:~@=,-]* | [!/]*) printf '%s ' $(1) ;; esac)
+ifneq ($(INSTALL_TARGETS),)
+INSTALL_BAD := $(strip $(foreach v,$(INSTALL_FOLDERS),$(call install_say,$(v),$($(v)))) $(call install_say,DESTDIR,$(DESTDIR)))
+ifneq ($(INSTALL_BAD),)
+$(error cannot $(firstword $(INSTALL_TARGETS)): not an absolute path of letters, digits and /._+:~@=$(install_comma)- alone: $(INSTALL_BAD))
+endif
+endif
+
 .PHONY: install install-plugin uninstall uninstall-plugin
 install: all man completion
 	$(Q)$(install_files) install $(INSTALL_ALL)

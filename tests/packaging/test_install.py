@@ -97,6 +97,27 @@ def test_what_an_admin_edited_stays(built, tmp_path):
     assert [line.rsplit(": ", 1)[1] for line in r.stdout.splitlines()] == [f"{tmp_path}{p}" for p in ("/etc/default/ibqos", "/etc/ibqos", "/var/lib/ibqos")]
 
 
+ODD = ["/a b", "/a&b", "/a|b", "/a;b", "/a'b", '/a"b', "/a\\b", "/a`id`", "/a(b", "/a)b", "/a*", "/a%n", "a/b", "./a", "~/a"]
+
+
+@pytest.mark.parametrize("variable, path, target", [*(("PREFIX", p, "install") for p in ODD), *((v, "/a b", t) for v in (
+    "SBINDIR", "SYSCONFDIR", "DESTDIR") for t in ("install", "uninstall")), ("PREFIX", "a/b", "uninstall"), ("DESTDIR", "a", "install-plugin")])
+def test_odd_paths_are_refused_before_anything(tmp_path, variable, path, target):
+    """One sentence, and nothing is built, written or removed."""
+    where = {"DESTDIR": tmp_path / "to", variable: f"{tmp_path}/to{path}" if path.startswith("/") and variable == "DESTDIR" else path}
+    r = packages.call(["make", "-s", f"OUT={OUT}", target, *(f"{k}={v}" for k, v in where.items())], ok=False)
+    assert r.returncode != 0 and r.stdout == "" and len(r.stderr.splitlines()) == 1
+    assert f"cannot {target}: not an absolute path of letters, digits and /._+:~@=,- alone: {variable}" in r.stderr
+    assert os.listdir(tmp_path) == [] and not os.path.exists(os.path.join(run.TOP, "a"))
+
+
+def test_unusual_paths_that_are_taken(built, tmp_path):
+    make("install", "install-plugin", DESTDIR=tmp_path, PREFIX="/o-p.t/x+1:2~@=,b")
+    assert " /o-p.t/x+1:2~@=,b/sbin/ibqos -q " in text(tmp_path, "/o-p.t/x+1:2~@=,b/lib/systemd/system/ibqos-audit.service")
+    make("uninstall", "uninstall-plugin", DESTDIR=tmp_path, PREFIX="/o-p.t/x+1:2~@=,b")
+    assert listed(tmp_path) == {}
+
+
 @pytest.mark.parametrize("by", ["environment", "command line"])
 def test_flags_of_a_packager_come_last(tmp_path, by):
     flags = {"CPPFLAGS": "-DTHEIRS", "CFLAGS": "-O1 -fstack-clash-protection", "LDFLAGS": "-Wl,-z,now"}
