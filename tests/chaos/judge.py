@@ -7,6 +7,7 @@ import re
 CODES = {"clean": 0, "warning": 1, "critical": 2, "unknown": 3}
 NAMES = {v: k for k, v in CODES.items()}
 TABLE_CODES = {"sl2vl-differs": "sl2vl", "vlarb-differs": "vlarb", "high-limit-differs": "high-limit"}
+PARTS = 10  # not-applied: all but one of so many ports hold other tables, at least
 MARK = b"# set by ibqos"
 
 
@@ -74,6 +75,23 @@ def place(finding, net):
     return names.get(int(finding["node_guid"] or "0", 16)), finding["port"]
 
 
+def not_applied_truly(f, differ_before, differ_after):
+    """One critical for the whole fabric, "DIFFER of LOOKED-AT ports hold other tables": nearly all,
+    and no more than did before or after."""
+    said = re.fullmatch(r"(\d+) of (\d+) ports hold other tables", f["got"] or "")
+    if not said:
+        return [f"not-applied without its numbers: {f}"]
+    differ, ports = map(int, said.groups())
+    tables = set(TABLE_CODES.values())
+    true = {at for d in (differ_before, differ_after) for at, kinds in d.items() if kinds & tables}
+    bad = []
+    if differ > ports or PARTS * differ < (PARTS - 1) * ports:
+        bad.append(f"not-applied, but that is not nearly all: {f}")
+    if differ > len(true):
+        bad.append(f"not-applied of {differ} ports, but at most {len(true)} held other tables: {sorted(true)[:3]}: {f}")
+    return bad
+
+
 def verified_truly(r, net, differ_before, differ_after, plant, sa_right):
     """No critical about a table that is right at the device, nor about an SA that answers as the policy wants."""
     bad = []
@@ -83,6 +101,8 @@ def verified_truly(r, net, differ_before, differ_after, plant, sa_right):
         if f["code"] in ("sm-qos-off", "sa-sl-differs"):
             if sa_right:
                 bad.append(f"{f['code']}, but the SA answers right: {f}")
+        elif f["code"] == "not-applied":
+            bad += not_applied_truly(f, differ_before, differ_after)
         elif kind is None:
             bad.append(f"critical {f['code']} without a cause: {f}")
         elif kind not in differ_before.get((node, port), set()) | differ_after.get((node, port), set()):
