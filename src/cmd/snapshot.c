@@ -247,6 +247,20 @@ static void take(struct cmd_session *s, const struct snapshot_options *o)
 	snapshot_free(snapshot);
 }
 
+/* What is read must survive: with --redact it may be the only file that has the real names, and the map the only way back. */
+static bool may_write(struct cmd_session *s, const struct snapshot_options *o)
+{
+	const char *path = o->common.argument[0];
+
+	if (o->common.from && file_same(path, o->common.from) == 1)
+		session_fail(s, "'%s' is what --from reads: write to another file", path);
+	else if (o->map && file_same(path, o->map) == 1)
+		session_fail(s, "'%s' is the map of --redact: write to another file", path);
+	else
+		return true;
+	return false;
+}
+
 /* One that is in a file already, to be redacted. */
 static void take_file(struct cmd_session *s, const struct snapshot_options *o)
 {
@@ -273,6 +287,14 @@ static void take_file(struct cmd_session *s, const struct snapshot_options *o)
 		session_fail(s, "cannot copy '%s': %s", o->common.from, strerror(-error));
 	snapshot_free(snapshot);
 	free(data);
+}
+
+static void make(struct cmd_session *s, const struct snapshot_options *o)
+{
+	if (o->common.from)
+		take_file(s, o);
+	else if (!o->policy || cmd_policy_is_good(s, o->policy))
+		take(s, o);
 }
 
 /* --- showing one --- */
@@ -312,9 +334,7 @@ enum ibqos_exit cmd_snapshot(struct ibqos_ctx *ctx, int argc, char **argv)
 		return IBQOS_EXIT_UNKNOWN;
 	if (options.show)
 		show(&s);
-	else if (options.common.from)
-		take_file(&s, &options);
-	else if (!options.policy || cmd_policy_is_good(&s, options.policy))
-		take(&s, &options);
+	else if (may_write(&s, &options))
+		make(&s, &options);
 	return session_end(&s);
 }

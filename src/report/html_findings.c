@@ -108,6 +108,19 @@ static void put_alike(struct report *r, const struct report_group *group)
 	report_put(r, "</p>\n<p class=\"number\">group %zu</p>\n</article>\n", state->groups);
 }
 
+/* "rail0: leaf-1[3]": fabrics may have nodes of the same name. */
+static void put_fabric_place(struct report *r, const struct finding *f)
+{
+	bool has_place = f->file || group_has_place(f);
+
+	if (f->fabric) {
+		html_put(r, f->fabric);
+		report_puts(r, has_place ? ": " : "");
+	}
+	if (has_place)
+		put_place(r, f, false, true);
+}
+
 static void put_one(struct report *r, const struct finding *f)
 {
 	struct html_state *state = r->own;
@@ -124,8 +137,8 @@ static void put_one(struct report *r, const struct finding *f)
 	html_row_begin(r, state->findings);
 	for (size_t i = 0; i < COLUMNS; i++) {
 		html_cell(r, state->findings, i == 0, columns[i][0]);
-		if (i == 2 && (f->file || group_has_place(f)))
-			put_place(r, f, false, true);
+		if (i == 2)
+			put_fabric_place(r, f);
 		else
 			html_put(r, texts[i] ? texts[i] : "");
 		if (state->findings < HTML_ROWS)

@@ -169,6 +169,16 @@ def test_redacted(up):
     with open(path, "rb") as one, open(names, "rb") as of:
         assert (one.read(), of.read()) == (before, map_before)
     assert os.stat(names).st_mode & 0o777 == 0o600
+    # what is read is never written over, by whatever name: it may be the only one with the real names
+    os.link(real, f.path("again.snap"))
+    os.symlink(real, f.path("link.snap"))
+    with open(real, "rb") as of:
+        unredacted = of.read()
+    for to in (real, f.path("again.snap"), f.path("link.snap"), names):
+        said = f.ibqos("snapshot", to, "--from", real, "--redact", names).ok(3).stderr
+        assert f"'{to}' is {'the map of --redact' if to == names else 'what --from reads'}: write to another file" in said
+    with open(real, "rb") as one, open(names, "rb") as of:
+        assert (one.read(), of.read()) == (unredacted, map_before)
     with open(names, "a", encoding="ascii") as of:
         of.write("#= 0x1 0x2\n")
     assert f"line {len(map_before.splitlines()) + 1}" in f.ibqos("snapshot", path, "--from", real, "--redact", names).ok(3).stderr
