@@ -25,8 +25,8 @@ APART = 0x100000  # between the GUIDs of two rails
 
 
 def rail(number, hosts):
-    """Two leaves and a spine."""
-    net = netgen.fat_tree(leaves=2, spines=1, hosts_per_leaf=hosts // 2, uplinks=2, storage=0)
+    """Leaves of 18 hosts and a spine."""
+    net = netgen.fat_tree(leaves=-(-hosts // 18), spines=1, hosts_per_leaf=18, uplinks=2, storage=0)
     for n in net.nodes.values():
         n.guid = n.sysimg = n.guid + (number + 1) * APART
     return net
@@ -81,7 +81,8 @@ def main():
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ibqos-rails-"))
         ups = rails_up(stack, folder, a)
         site = sites.Site(folder, ups, own={n: {"policy": f.path("policy.yaml")} for n, f in ups.items()}, log=False)
-        print(f"{a.rails} rails of {a.hosts} hosts and 3 switches; {os.cpu_count()} processors, load {load:.1f} before it began; medians of {a.turns} turns")
+        hosts = sum(n.kind == "ca" for n in ups["rail0"].net.nodes.values())
+        print(f"{a.rails} rails of {hosts} hosts; {os.cpu_count()} processors, load {load:.1f} before it began; medians of {a.turns} turns")
         print("| command | each answer | all at once over the slowest alone | all at once | the slowest alone | one after the other | CPU of all at once, simulators apart |")
         print("|---|---|---|---|---|---|---|")
         for rule, late in ((f": delay={a.delay}", f"{a.delay} ms late"), ("", "at once")):
