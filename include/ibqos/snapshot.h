@@ -111,11 +111,15 @@ struct snapshot_merged {
 	uint64_t oldest, newest; /* when they were taken */
 	uint32_t links;		 /* that older ones have otherwise */
 	uint64_t answers;	 /* that they have otherwise, counters apart */
+	uint64_t filled;	 /* that one of them lacked, for want of an answer, and another has */
 };
 #define SNAPSHOT_MERGE_ANSWERS ((size_t)64000000) /* of all parts together, at most: four of 11,664 hosts each */
+/* Seconds from the first to the last that are taken for one state: what did not answer may have died since an older one. */
+#define SNAPSHOT_APART_MAX 3600
 /*
  * Makes one snapshot of those of one fabric, the newest first: each node, answer and link as the newest has it that has
- * one. The way to a node is kept where the same node looked. `name` becomes its label. 0; -EFBIG: too many answers; -ENOMEM.
+ * one. The way to a node is kept where the same node looked. `name` becomes its label. 0; -EFBIG: too many answers;
+ * -ERANGE: more than SNAPSHOT_APART_MAX apart, the times are in *result; -ENOMEM.
  */
 int snapshot_merge(const struct snapshot *const *parts, size_t count, const char *name, struct snapshot **snapshot,
 		   struct snapshot_merged *result);

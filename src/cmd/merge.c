@@ -37,7 +37,7 @@ const struct argp cmd_merge_argp = {
 	.parser = parse,
 	.args_doc = "TO [NAME=]FILE...",
 	.doc = "Puts snapshots into one file, TO, which is replaced whole: of several fabrics, each under its name, and of one fabric, taken by "
-	       "several hosts or at several times, which are then read as one. NAME is the fabric's name; else the snapshot's label, "
+	       "several hosts within an hour, which are then read as one. NAME is the fabric's name; else the snapshot's label, "
 	       "else that of another file that has switches in common with it.\v"
 	       "Exit status: 0 written, 1 written, and files of one name have no switch in common, 2 fabrics of two names have switches in "
 	       "common, 3 nothing was written.",
@@ -193,6 +193,17 @@ static void judge_names(struct cmd_session *s, const struct snapshot_set *set)
 	}
 }
 
+static void fail_apart(struct cmd_session *s, const char *name, const struct snapshot_merged *merged)
+{
+	char from[SESSION_TIME], to[SESSION_TIME];
+
+	session_time(merged->oldest, from);
+	session_time(merged->newest, to);
+	session_fail(s, "cannot merge: snapshots of one fabric%s%s were taken %llu s apart, %s and %s: more than %d s is not one state; "
+		     "compare them with `ibqos diff`", name[0] ? ", " : "", name,
+		     (unsigned long long)(merged->newest - merged->oldest), from, to, SNAPSHOT_APART_MAX);
+}
+
 static bool report_fabrics(struct cmd_session *s, const struct snapshot_set *set)
 {
 	static const struct report_column columns[] = {
@@ -203,6 +214,7 @@ static bool report_fabrics(struct cmd_session *s, const struct snapshot_set *set
 		{.key = "newest", .title = "to", .type = REPORT_STRING},
 		{.key = "links_differ", .title = "links that differ", .type = REPORT_NUMBER},
 		{.key = "answers_differ", .title = "answers that differ", .type = REPORT_NUMBER},
+		{.key = "filled", .title = "filled", .type = REPORT_NUMBER},
 	};
 	int error = 0;
 
@@ -214,6 +226,8 @@ static bool report_fabrics(struct cmd_session *s, const struct snapshot_set *set
 		char from[SESSION_TIME], to[SESSION_TIME];
 
 		error = snapshot_set_fabric(set, i, &snapshot, &merged);
+		if (error == -ERANGE)
+			fail_apart(s, set->parts[i].name, &merged);
 		if (error == 0)
 			error = snapshot_fabric(snapshot, &fabric);
 		if (error == 0) {
@@ -226,6 +240,7 @@ static bool report_fabrics(struct cmd_session *s, const struct snapshot_set *set
 			report_cell_string(s->report, to);
 			report_cell_number(s->report, merged.links);
 			report_cell_number(s->report, merged.answers);
+			report_cell_number(s->report, merged.filled);
 			report_row_end(s->report);
 			session_merged(s, set->parts[i].name, &merged);
 		}
@@ -233,7 +248,7 @@ static bool report_fabrics(struct cmd_session *s, const struct snapshot_set *set
 		snapshot_free(snapshot);
 	}
 	report_table_end(s->report);
-	if (error != 0)
+	if (error != 0 && error != -ERANGE)
 		session_fail(s, "cannot merge: %s", strerror(-error));
 	return error == 0;
 }

@@ -9,7 +9,6 @@
 #include "ibqos/rails.h"
 #include "ibqos/snapshot.h"
 
-#define TIMES_APART 3600 /* seconds */
 
 struct rails_options {
 	struct cmd_options common; /* first: children get the same pointer */
@@ -315,7 +314,7 @@ static void judge_times(struct cmd_session *s, const struct side *sides, size_t 
 		first = sides[i].taken < sides[first].taken ? i : first;
 		last = sides[i].taken > sides[last].taken ? i : last;
 	}
-	if (known < 2 || sides[last].taken - sides[first].taken <= TIMES_APART)
+	if (known < 2 || sides[last].taken - sides[first].taken <= SNAPSHOT_APART_MAX)
 		return;
 	session_time(sides[first].taken, early);
 	session_time(sides[last].taken, late);

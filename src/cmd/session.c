@@ -139,20 +139,37 @@ static void from_fields(struct cmd_session *s)
 		session_merged(s, NULL, source_merged(s->source));
 }
 
+static struct finding *add_merged(struct cmd_session *s, enum finding_code code, const char *fabric)
+{
+	struct finding *f = finding_add(&s->findings, code);
+
+	if (fabric && fabric[0])
+		finding_set(&f->what, "%s", fabric);
+	return f;
+}
+
 void session_merged(struct cmd_session *s, const char *fabric, const struct snapshot_merged *merged)
 {
 	char from[SESSION_TIME], to[SESSION_TIME];
 	struct finding *f;
 
-	if (merged->links == 0 && merged->answers == 0)
+	if (merged->links == 0 && merged->answers == 0 && merged->filled == 0)
 		return;
 	session_time(merged->oldest, from);
 	session_time(merged->newest, to);
-	f = finding_add(&s->findings, FINDING_MERGE_DIFFERS);
-	if (fabric && fabric[0])
-		finding_set(&f->what, "%s", fabric);
-	finding_set(&f->got, "%u links, %llu answers that older ones have otherwise", merged->links, (unsigned long long)merged->answers);
-	finding_set(&f->detail, "%zu snapshots from %s to %s", merged->parts, from, to);
+	if (merged->links > 0 || merged->answers > 0) {
+		f = add_merged(s, FINDING_MERGE_DIFFERS, fabric);
+		finding_set(&f->got, "%u links, %llu answers that older ones have otherwise", merged->links,
+			    (unsigned long long)merged->answers);
+		finding_set(&f->detail, "%zu snapshots from %s to %s", merged->parts, from, to);
+	}
+	if (merged->filled > 0) {
+		f = add_merged(s, FINDING_MERGE_FILLED, fabric);
+		finding_set(&f->got, "%llu that one had no answer to, or saw no peer of, and another has",
+			    (unsigned long long)merged->filled);
+		finding_set(&f->detail, "%zu snapshots within %llu s, from %s to %s", merged->parts,
+			    (unsigned long long)(merged->newest - merged->oldest), from, to);
+	}
 }
 
 void session_time(uint64_t seconds, char text[SESSION_TIME])

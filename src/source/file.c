@@ -277,7 +277,10 @@ static int open_set(const struct ibqos_ctx *ctx, const char *path, const char *m
 		error = snapshot_set_fabric(&set, first, &snapshot, &merged);
 		if (error == 0)
 			error = source_open_snapshot(snapshot, map, &merged, source);
-		if (error != 0)
+		if (error == -ERANGE)
+			ctx_error(ctx, "cannot read '%s': its snapshots of one fabric were taken %llu s apart, and more than %d s is not one state",
+				  path, (unsigned long long)(merged.newest - merged.oldest), SNAPSHOT_APART_MAX);
+		else if (error != 0)
 			ctx_error(ctx, "cannot read '%s': %s", path, strerror(-error));
 		if (error != 0)
 			snapshot_free(snapshot);

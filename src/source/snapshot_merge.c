@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Several snapshots of one fabric made one. Of what more than one of them has the newest counts; but an answer counts before
- * none, whoever has it, and a port that is up and has no peer in one may have one in another.
+ * Several snapshots of one fabric, taken at about one time, made one. Of what more than one of them has the newest counts; but an
+ * answer counts before none, whoever has it, and a port that is up and has no peer in one may have one in another. How often
+ * that was is counted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -294,7 +295,11 @@ static int take_gaps(struct merging *m)
 			struct snapshot_gap gap = m->parts[p]->gaps[i];
 
 			gap.port = m->port_of[p][gap.port];
-			if (gap.port != FABRIC_NONE && !is_filled(m, &gap))
+			if (gap.port == FABRIC_NONE)
+				continue;
+			if (is_filled(m, &gap))
+				m->result->filled++;
+			else
 				to->gaps[to->gap_count++] = gap;
 		}
 	if (m->count > 1) {
@@ -338,11 +343,13 @@ static int take_answer(struct merging *m, const struct answer *answers, size_t c
 {
 	const struct answer *best = &answers[0];
 	struct snapshot_run run;
-	bool differ = false;
+	bool differ = false, lacked = best->run.outcome != MAD_ANSWERED;
 
 	for (size_t i = 1; i < count; i++) {
-		if (answers[i].run.outcome != MAD_ANSWERED)
+		if (answers[i].run.outcome != MAD_ANSWERED) {
+			lacked = true;
 			continue;
+		}
 		if (best->run.outcome != MAD_ANSWERED)
 			best = &answers[i];
 		else
@@ -350,6 +357,7 @@ static int take_answer(struct merging *m, const struct answer *answers, size_t c
 	}
 	/* counters go on by themselves */
 	m->result->answers += differ && best->run.mgmt_class != MAD_CLASS_PERF;
+	m->result->filled += lacked && best->run.outcome == MAD_ANSWERED;
 	run = best->run;
 	if (run.outcome == MAD_ANSWERED)
 		run.value = keep(m, m->parts[best->part], run.value);
@@ -458,8 +466,11 @@ static int take_sm(struct merging *m)
 
 			while (at < before && !same_record(m, m->parts[p], row, &to->sm[at]))
 				at++;
-			if (at < before && (to->sm[at].outcome == MAD_ANSWERED || row->outcome != MAD_ANSWERED))
-				continue;
+			if (at < before) {
+				m->result->filled += (to->sm[at].outcome == MAD_ANSWERED) != (row->outcome == MAD_ANSWERED);
+				if (to->sm[at].outcome == MAD_ANSWERED || row->outcome != MAD_ANSWERED)
+					continue;
+			}
 			if (at == before)
 				at = to->sm_count++;
 			to->sm[at] = *row;
@@ -517,10 +528,14 @@ int snapshot_merge(const struct snapshot *const *parts, size_t count, const char
 		   struct snapshot_merged *result)
 {
 	struct merging m = {.parts = parts, .count = count, .to = snapshot_new(), .result = result};
-	int error = m.to ? find_nodes(&m) : -ENOMEM;
+	int error = m.to ? 0 : -ENOMEM;
 
 	*result = (struct snapshot_merged){.parts = count, .newest = parts[0]->taken, .oldest = parts[count - 1]->taken};
 	*snapshot = NULL;
+	if (error == 0 && result->newest - result->oldest > SNAPSHOT_APART_MAX)
+		error = -ERANGE;
+	if (error == 0)
+		error = find_nodes(&m);
 	if (error == 0)
 		error = begin(&m, name);
 	if (error == 0)

@@ -48,7 +48,7 @@ def said(r):
     out = dict(r.json)
     for key in ("from", "taken", "mads", "policy"):
         out.pop(key, None)
-    out["findings"] = [x for x in out["findings"] if x["code"] != "merge-differs"]
+    out["findings"] = [x for x in out["findings"] if x["code"] not in ("merge-differs", "merge-filled")]
     return out
 
 
@@ -147,8 +147,13 @@ def test_an_answer_counts_before_none(whole, ibqos, tmp_path):
     for r in new["ANSW"]:
         if r["attribute"] == 0x18:
             r.update(outcome=2, value=4)
+    lacking = sum(r["count"] for r in new["ANSW"] if r["attribute"] == 0x18)
     snapfile.write(tmp_path / "new.snap", new)
-    ibqos("merge", tmp_path / "m", tmp_path / "new.snap", whole).ok(0)
+    r = ibqos("merge", "--format", "json", tmp_path / "m", tmp_path / "new.snap", whole).ok(0)
+    for one in (r, ibqos("audit", "--from", tmp_path / "m", "--format", "json")):  # and it is said
+        f, = [x for x in one.json["findings"] if x["code"] == "merge-filled"]
+        assert f["got"].startswith(f"{lacking} ") and "within 100 s" in f["detail"] and f["severity"] == "note"
+    assert r.json["fabrics"][0]["filled"] == lacking
     ibqos("snapshot", "--from", tmp_path / "m", tmp_path / "flat").ok(0, 3)
     assert snapfile.answers(snapfile.read(tmp_path / "flat")) == snapfile.answers(snap)
     i = next(i for i, p in enumerate(new["PORT"]) if p["peer"] != snapfile.NONE)
@@ -163,6 +168,38 @@ def test_an_answer_counts_before_none(whole, ibqos, tmp_path):
     assert r.json["fabrics"][0]["links_differ"] == 1
     links = ibqos("discover", "--from", tmp_path / "m", "--format", "json").json["links"]
     assert len(links) == len(ibqos("discover", "--from", whole, "--format", "json").json["links"]) - 1
+
+
+@pytest.mark.parametrize("silent", ["attr=PortInfo", ""])
+def test_an_old_answer_hides_no_silence(up, ibqos, tmp_path, silent):
+    """A device that is silent now is not clean by what it said long ago: such are no parts of one state."""
+    f, _ = up(**SHAPE)
+    f.ibqos("snapshot", tmp_path / "a.snap").ok(0, 3)
+    f.rules(f"node={[n.name for n in f.net.nodes.values() if not n.switch][-1]} {silent} : timeout")
+    f.ibqos("snapshot", tmp_path / "new.snap", "-t", "100").ok(3)
+    snap, m = snapfile.read(tmp_path / "a.snap"), tmp_path / "m"
+    new, = struct.unpack("<Q", snapfile.read(tmp_path / "new.snap")["head"][16:24])
+    taken, = struct.unpack("<Q", snap["head"][16:24])
+    for age, code in ((3600, 0), (3601, 3), (400 * 86400, 3)):
+        snapfile.write(tmp_path / "old.snap", cut(snap, set(range(len(snap["NODE"]))), later=new - taken - age))
+        m.unlink(missing_ok=True)
+        r = ibqos("merge", "--format", "json", m, tmp_path / "old.snap", tmp_path / "new.snap").ok(code)
+        assert m.exists() == (code == 0)
+        if code == 0:
+            f, = [x for x in r.json["findings"] if x["code"] == "merge-filled"]
+            assert "within 3600 s" in f["detail"]
+        else:
+            assert f"{age} s apart" in r.stderr
+    # a file that was written before this was known
+    ibqos("merge", m, f"a={tmp_path / 'old.snap'}", f"b={tmp_path / 'new.snap'}").ok(2)
+    data = bytearray(m.read_bytes())
+    at = data.index(b"\x01\0b", 16)
+    parts = [(tmp_path / n).read_bytes() for n in ("new.snap", "old.snap")]
+    head = data[:16] + b"".join(b"\x01\0a" + struct.pack("<Q", len(p)) for p in parts)
+    assert at < len(head)
+    m.write_bytes(head + struct.pack("<I", zlib.crc32(head)) + b"".join(parts))
+    for command in ("audit", "discover"):
+        assert f"{400 * 86400} s apart" in ibqos(command, "--from", m).ok(3).stderr
 
 
 @pytest.fixture
