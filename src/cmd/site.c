@@ -103,7 +103,7 @@ bool site_choose(struct cmd_session *s, struct site *site, bool ports, const cha
 		session_fail(s, "this host has no adapter, and the site no other fabric");
 	if (!names_are_known(s, site, names))
 		return false;
-	*chosen = calloc(site->count + 1, sizeof(**chosen));
+	*chosen = calloc(site->count + 1, sizeof(const struct site_fabric *));
 	if (!*chosen) {
 		session_fail(s, "out of memory");
 		return false;
