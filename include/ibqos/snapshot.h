@@ -103,6 +103,9 @@ int snapshot_decode(const void *data, size_t size, struct snapshot **snapshot, s
  */
 int snapshot_redact(struct snapshot *snapshot, const char *map, size_t size, char **more, unsigned *line);
 
+/* Whether a node's name is the one that snapshot_redact() gives a node of this GUID: nothing can be told by it. name NULL: no. */
+bool snapshot_name_redacted(uint64_t guid, const char *name);
+
 /* --- several snapshots of one fabric, or of several fabrics --- */
 
 /* What came of making one of several. */

@@ -76,6 +76,49 @@ static bool find_code(const char *text, enum finding_code *code)
 	return false;
 }
 
+/*
+ * Codes that only other commands tell, and those of files: the audit's state never has them. By how they begin; what is not a
+ * warning at least is not remembered (state_findings()).
+ */
+static const char *const never[] = {"policy-", "plan-", "opensm-", "import-", "apply-", "confirm-", "job-", "rail-", "site-",
+				    "merge-", "drain-", "changes-", "expected-", "path-", "lft-", "sl2vl-", "vlarb-", "oper-",
+				    "high-limit-", "key-file-", "ibdiag-", "name-map-", "file-", "thresholds-", "ack-", "not-applied",
+				    "tables-", "capability-", "credit-loop", "qos-off", "burst-", "link-class-", "link-exception-"};
+
+/* Why an audit with --state will not heed an acknowledgement of it; NULL: it does. */
+static const char *why_never(enum finding_code code)
+{
+	const struct finding_kind *kind = finding_kind(code);
+
+	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+		if (strncmp(kind->code, never[i], strlen(never[i])) == 0)
+			return "`ibqos audit --state` never finds it";
+	if (kind->severity == FINDING_UNKNOWN)
+		return "what could not be looked at stays unknown; of a dead host, list it for `ibqos audit --drained`";
+	return kind->severity == FINDING_NOTE ? "it is a note already" : NULL;
+}
+
+/* Whether an audit saw a link or had a finding there. */
+static bool is_seen(const struct state *state, uint64_t guid, int port)
+{
+	if (port != FINDING_WHOLE_NODE && state_port_find(state, guid, (unsigned)port))
+		return true;
+	for (size_t i = 0; i < state->port_count; i++)
+		if (state->ports[i].peer_guid == guid && (port == FINDING_WHOLE_NODE || state->ports[i].peer_port == port))
+			return true;
+	for (size_t i = 0; i < state->finding_count; i++) {
+		const struct state_finding *f = &state->findings[i];
+
+		if ((f->guid == guid && (port == FINDING_WHOLE_NODE || f->port == port)) ||
+		    (f->peer_guid == guid && (port == FINDING_WHOLE_NODE || f->peer_port == port)))
+			return true;
+	}
+	for (size_t i = 0; port == FINDING_WHOLE_NODE && i < state->node_count; i++)
+		if (state->nodes[i].guid == guid)
+			return true;
+	return false;
+}
+
 static void acknowledge(struct cmd_session *s, const struct ack_options *o)
 {
 	uint64_t now = o->now ? o->now : (uint64_t)time(NULL), guid;
@@ -87,6 +130,10 @@ static void acknowledge(struct cmd_session *s, const struct ack_options *o)
 
 	if (!find_code(o->cmd.argument[0], &code)) {
 		session_fail(s, "no finding has the code '%s'", o->cmd.argument[0]);
+		return;
+	}
+	if (why_never(code)) {
+		session_fail(s, "cannot acknowledge '%s': %s", o->cmd.argument[0], why_never(code));
 		return;
 	}
 	if (o->until <= now) {
@@ -116,6 +163,11 @@ static void acknowledge(struct cmd_session *s, const struct ack_options *o)
 			     error == -ENOENT ? "no node is called '%s' in the state file" :
 						"'%s' is no place: write it as leaf-1[3], leaf-1 or 0x0123456789abcdef[3]",
 			     o->cmd.argument[1]);
+		goto out;
+	}
+	if (!is_seen(&state, guid, port)) {
+		session_fail(s, "cannot acknowledge at '%s': no audit that '%s' is of saw a link or a finding there; "
+			     "give a place that the audit named", o->cmd.argument[1], o->state);
 		goto out;
 	}
 	error = state_acknowledge(&state, code, guid, port, o->ticket, o->until);

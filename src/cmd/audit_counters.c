@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "audit_counters.h"
+#include "ibqos/snapshot.h"
 
 enum { KEY_COUNTERS = 0x300, KEY_STATE, KEY_THRESHOLDS, KEY_SUPPRESS, KEY_SUPPRESS_COMMON, KEY_CONGESTION, KEY_HOLD, KEY_NOW, KEY_SHARES, KEY_INTERVAL, KEY_SINCE };
 
@@ -280,6 +281,32 @@ static void judge(struct cmd_session *s, const struct cmd_counters_options *opti
 		s->least = IBQOS_EXIT_UNKNOWN;
 }
 
+/* A file that was written without counters: nobody was asked, which is one fact and not one of each device. */
+static bool file_has_none(struct cmd_session *s, const struct cmd_counters *c)
+{
+	uint64_t asked = 0, given_up = 0;
+
+	if (!source_is_file(s->source))
+		return false;
+	for (int i = 0; i < COUNTERS_ITEMS; i++) {
+		asked += c->counters.coverage[i].asked;
+		given_up += c->counters.coverage[i].ended[MAD_NOT_ASKED];
+	}
+	return asked > 0 && asked == given_up;
+}
+
+static void tell_none(struct cmd_session *s, const struct cmd_counters *c)
+{
+	struct counters_result none = {0};
+
+	finding_set(&finding_at(finding_add(&s->findings, FINDING_SOURCE_LACKS), s->options->from, 0, 0)->what,
+		    source_snapshot(s->source) ? "counters: this file has none; take it with `ibqos snapshot --counters`" :
+						 "counters: this file has none");
+	report_result(s->report, &c->counters, &none, false);
+	report_coverage(s->report, &c->counters);
+	s->least = IBQOS_EXIT_UNKNOWN;
+}
+
 static uint64_t now_of(const struct cmd_counters_options *options)
 {
 	return options->now ? options->now : (uint64_t)time(NULL);
@@ -356,7 +383,9 @@ void cmd_counters_run(struct cmd_session *s, const struct cmd_counters_options *
 		ask(s, options, c);
 	if (options->state)
 		read_state(s, options, c);
-	if (c->counters.ports)
+	if (c->counters.ports && file_has_none(s, c))
+		tell_none(s, c);
+	else if (c->counters.ports)
 		judge(s, options, policy, c, read_at);
 }
 

@@ -21,6 +21,7 @@
 #define NEW_BASE 0x0200000000000000
 #define NUMBER_MAX 0xffffffu /* GUIDs of a map */
 #define GUID_TEXT 19
+#define NAME_TEXT 48
 
 struct pair {
 	uint64_t real, new;
@@ -210,12 +211,33 @@ static uint32_t redact_data(struct redacting *r, uint32_t item, uint8_t mgmt_cla
 	return r->lost ? 0 : kept;
 }
 
+/* By NodeType (IBA 14.2.5.3). */
+static const char *const kinds[] = {"node", "adapter", "switch", "router"};
+
+static void new_name(unsigned kind, uint64_t guid, char name[NAME_TEXT])
+{
+	snprintf(name, NAME_TEXT, "%s-%" PRIu64, kinds[kind], guid - NEW_BASE);
+}
+
+bool snapshot_name_redacted(uint64_t guid, const char *name)
+{
+	char given[NAME_TEXT];
+
+	if (!name || guid <= NEW_BASE || guid - NEW_BASE > NUMBER_MAX)
+		return false;
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		new_name(i, guid, given);
+		if (strcmp(given, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void redact_node(struct redacting *r, struct snapshot_node *node)
 {
-	static const char *const kinds[] = {"node", "adapter", "switch", "router"};
 	uint8_t info[MAD_SMP_DATA];
 	uint64_t real, new;
-	char name[48], *old;
+	char name[NAME_TEXT], *old;
 
 	snapshot_get_data(r->s, node->node_info, info, sizeof(info));
 	real = get64(info + 12);
@@ -224,7 +246,7 @@ static void redact_node(struct redacting *r, struct snapshot_node *node)
 	replace(r, info, 12); /* NodeGUID */
 	replace(r, info, 20); /* PortGUID */
 	node->node_info = snapshot_keep_data(r->s, info, sizeof(info));
-	snprintf(name, sizeof(name), "%s-%" PRIu64, kinds[info[2] & 3], new - NEW_BASE);
+	new_name(info[2] & 3, new, name);
 	old = snapshot_get_text(r->s, node->name);
 	if (old && !strpbrk(old, "\"#") && !is_named(r, new))
 		add_line(r, "0x%016" PRIx64 " \"%s\"\n", new, old);

@@ -269,6 +269,11 @@ def test_acknowledged(fab, look):
     assert "no node is called" in ack("counter-saturated", "leaf-99[2]", "2023-11-15").ok(3).stderr
     assert "no finding has the code" in ack("counter-full", "leaf-01[2]", "2023-11-15").ok(3).stderr
     assert "is in the past" in ack("counter-saturated", "leaf-01[2]", "2023-11-13").ok(3).stderr
+    for code, why in (("no-answer", "--drained"), ("sl2vl-differs", "never finds"), ("job-sl-unset", "never finds"),
+                      ("peer-changed", "")):
+        assert f"cannot acknowledge '{code}'" in (said := ack(code, "leaf-01[2]", "2023-11-15").ok(3).stderr) and why in said
+    for place in ("leaf-01[99]", "0x1234[1]", "0x1234"):
+        assert f"cannot acknowledge at '{place}'" in ack("counter-saturated", place, "2023-11-15").ok(3).stderr
     ack("counter-saturated", "leaf-01[2]", "2023-11-15").ok(0)  # until 2023-11-16T00:00Z, T0 + 92,800 s
     r = look(T0 + 300, DATA, bad).ok(0)
     f, = r.json["findings"]

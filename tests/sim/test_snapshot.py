@@ -160,6 +160,9 @@ def test_redacted(up):
         plain = lambda found: [{k: v for k, v in x.items() if "guid" not in k} for x in found]
         nameless = lambda found: [{k: v for k, v in x.items() if "guid" not in k and k not in ("node", "peer", "detail")} for x in found]
         assert was and plain(was) == plain(back)
+        hosts = [x["what"] for x in now if x["code"] == "source-lacks"]  # compared by their names, which are gone
+        assert len(hosts) == (command == ("audit",)) and all("names of hosts" in x for x in hosts)
+        now = [x for x in now if x["code"] != "source-lacks"]
         assert sorted(map(str, nameless(was))) == sorted(map(str, nameless(now)))
         assert all(re.fullmatch(r"(adapter|switch)-\d+", x["node"]) for x in now if x["node"])
     # again, by the same map: the same bytes, and the map does not grow
@@ -182,6 +185,36 @@ def test_redacted(up):
     with open(names, "a", encoding="ascii") as of:
         of.write("#= 0x1 0x2\n")
     assert f"line {len(map_before.splitlines()) + 1}" in f.ibqos("snapshot", path, "--from", real, "--redact", names).ok(3).stderr
+
+
+@pytest.mark.parametrize("leaves, spines, silent", [(3, 2, "gpu-005 mlx5_0"), (8, 4, "gpu-021 mlx5_0"), (6, 3, None)])
+def test_redacted_numbers_are_not_taken_for_those_of_hosts(fabric, leaves, spines, silent):
+    """A host that does not answer has no number in a redacted file: none is missing or moved for that."""
+    f = fabric(leaves=leaves, spines=spines)
+    f.opensm()
+    if silent:
+        f.rules(f'node="{silent}" : timeout')
+    real, path, names = f.path("real.snap"), f.path("a.snap"), f.path("names")
+    f.ibqos("snapshot", real, "-t", "50").ok(0, 3)
+    f.ibqos("snapshot", path, "--from", real, "--redact", names).ok(0, 3)
+    codes = lambda *args: sorted((x["code"], x["severity"]) for x in f.ibqos("audit", "--format", "json", "--from", *args).json["findings"])
+    was = codes(real)
+    assert not [c for c, _ in was if c.startswith("sibling")] and bool(was) == bool(silent)
+    assert codes(path) == sorted(was + [("source-lacks", "unknown")])
+    assert codes(path, "--node-name-map", names) == was
+
+
+def test_counters_that_a_file_does_not_have_are_one_finding(up):
+    f, _ = up(leaves=2, spines=1)
+    path, whole = f.path("a.snap"), f.path("whole.snap")
+    f.ibqos("snapshot", path).ok(0)
+    f.ibqos("snapshot", whole, "--counters").ok(0, 3)  # the simulator does not have all of them
+    r = f.ibqos("audit", "--counters", "--format", "json", "--from", path).ok(3).json
+    x, = r["findings"]
+    assert (x["code"], x["severity"]) == ("source-lacks", "unknown") and "snapshot --counters" in x["what"]
+    assert r["counters"]["read"] == 0 and r["counters"]["ports"] > 0
+    r = f.ibqos("audit", "--counters", "--format", "json", "--from", whole).ok(0, 1, 3).json
+    assert "source-lacks" not in [x["code"] for x in r["findings"]] and sum(c["answered"] for c in r["counters_coverage"]) > 0
 
 
 def test_the_format_is_as_documented(up):
