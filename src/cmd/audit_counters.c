@@ -299,9 +299,10 @@ static void tell_none(struct cmd_session *s, const struct cmd_counters *c)
 {
 	struct counters_result none = {0};
 
-	finding_set(&finding_at(finding_add(&s->findings, FINDING_SOURCE_LACKS), s->options->from, 0, 0)->what,
-		    source_snapshot(s->source) ? "counters: this file has none; take it with `ibqos snapshot --counters`" :
-						 "counters: this file has none");
+	if (!source_lacks(s->source) || !strstr(source_lacks(s->source), "counters")) /* else told already */
+		finding_set(&finding_at(finding_add(&s->findings, FINDING_SOURCE_LACKS), s->options->from, 0, 0)->what,
+			    source_snapshot(s->source) ? "counters: this file has none; take it with `ibqos snapshot --counters`" :
+							 "counters: this file has none");
 	report_result(s->report, &c->counters, &none, false);
 	report_coverage(s->report, &c->counters);
 	s->least = IBQOS_EXIT_UNKNOWN;
