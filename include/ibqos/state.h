@@ -132,6 +132,9 @@ int state_findings(struct state *state, struct state_look *look, struct finding_
 
 /* "leaf-1[3]", "leaf-1", "0x…[3]": by the names that the state has. -EINVAL no place; -ENOENT no such node. */
 int state_place(const struct state *state, const char *text, uint64_t *guid, int *port);
+/* For a place with no such node: "closest: 'leaf-1'", of the names that the state has; "" where none is near. */
+#define STATE_CLOSEST 1024
+void state_closest(const struct state *state, const char *text, char closest[STATE_CLOSEST]);
 /* Acknowledges, in place of an earlier one of the same code and place. 0 or -ENOMEM. */
 int state_acknowledge(struct state *state, enum finding_code code, uint64_t guid, int port, const char *ticket, uint64_t until);
 

@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLOSEST 3      /* names shown for one that is not there */
-#define FAR_OFF 4      /* keys amiss beyond which a name is none that was meant */
-#define HOST_MAX 256
+#include "near.h"
 
 struct making {
 	const struct fabric *fabric;
@@ -42,18 +40,12 @@ static void take_node(struct making *m, uint32_t node)
 
 /* --- names --- */
 
-/* How many bytes of a node's name are its host's. */
-static size_t host_length(const char *name)
-{
-	return strcspn(name, " /:");
-}
-
 static bool is_host(const struct fabric_node *node, const char *text)
 {
 	size_t length = strlen(text);
 
 	return node->type != FABRIC_SWITCH && node->name && length > 0 && strncmp(node->name, text, length) == 0 &&
-	       (node->name[length] == '\0' || host_length(node->name) == length);
+	       (node->name[length] == '\0' || near_host_length(node->name) == length);
 }
 
 static bool has_guid(const struct fabric *fabric, const struct fabric_node *node, uint64_t guid)
@@ -92,48 +84,14 @@ static bool is_meant(const struct making *m, const struct fabric_node *node, enu
 	       has_guid(m->fabric, node, guid);
 }
 
-/* --- what comes closest --- */
-
-struct near {
-	unsigned distance[CLOSEST];
-	char name[CLOSEST][HOST_MAX];
-	unsigned count;
-};
-
-/* The host's part of a name alone is close too: who says gpu-001 means "gpu-001 mlx5_0". */
-static void offer(struct near *near, const char *name, const char *text)
-{
-	unsigned distance = text_distance(name, text), of_host, at;
-	char host[HOST_MAX];
-
-	snprintf(host, sizeof(host), "%.*s", (int)host_length(name), name);
-	of_host = text_distance(host, text);
-	distance = of_host < distance ? of_host : distance;
-	if (distance > FAR_OFF || distance >= strlen(text))
-		return;
-	for (at = 0; at < near->count; at++)
-		if (strcmp(near->name[at], name) == 0)
-			return;
-	for (at = near->count; at > 0 && near->distance[at - 1] > distance; at--)
-		;
-	if (at == CLOSEST)
-		return;
-	if (near->count < CLOSEST)
-		near->count++;
-	for (unsigned i = near->count - 1; i > at; i--) {
-		near->distance[i] = near->distance[i - 1];
-		memcpy(near->name[i], near->name[i - 1], HOST_MAX);
-	}
-	near->distance[at] = distance;
-	snprintf(near->name[at], HOST_MAX, "%s", name);
-}
+/* --- one that is not there --- */
 
 static void say_unknown(struct making *m, enum scope_kind kind, const char *text)
 {
 	static const char *const words[] = {[SCOPE_NODE] = "node", [SCOPE_SWITCH] = "switch", [SCOPE_HOSTS] = "host"};
 	struct finding *f = finding_add(m->findings, FINDING_SCOPE_UNKNOWN);
 	struct near near = {.count = 0};
-	char host[HOST_MAX];
+	char host[NEAR_NAME];
 
 	finding_set(&f->what, "%s '%s'", words[kind], text);
 	for (uint32_t i = 0; i < m->fabric->node_count; i++) {
@@ -142,14 +100,18 @@ static void say_unknown(struct making *m, enum scope_kind kind, const char *text
 		if (!node->name || (kind == SCOPE_SWITCH) != (node->type == FABRIC_SWITCH && kind != SCOPE_NODE))
 			continue;
 		if (kind == SCOPE_HOSTS) {
-			snprintf(host, sizeof(host), "%.*s", (int)host_length(node->name), node->name);
-			offer(&near, host, text);
+			snprintf(host, sizeof(host), "%.*s", (int)near_host_length(node->name), node->name);
+			near_offer(&near, host, text);
 		} else {
-			offer(&near, node->name, text);
+			near_offer(&near, node->name, text);
 		}
 	}
-	for (unsigned i = 0; i < near.count; i++)
-		finding_set(&f->detail, "%s%s'%s'", i ? f->detail : "closest: ", i ? ", " : "", near.name[i]);
+	if (near.count > 0) {
+		char closest[NEAR_TEXT];
+
+		near_text(&near, closest);
+		finding_set(&f->detail, "%s", closest);
+	}
 }
 
 static void take_name(struct making *m, enum scope_kind kind, const char *text)

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "ibqos/state.h"
+#include "near.h"
 
 #define DAY_S UINT64_C(86400)
 
@@ -340,6 +341,19 @@ int state_place(const struct state *state, const char *text, uint64_t *guid, int
 			return 0;
 		}
 	return -ENOENT;
+}
+
+void state_closest(const struct state *state, const char *text, char closest[STATE_CLOSEST])
+{
+	_Static_assert(STATE_CLOSEST >= NEAR_TEXT, "all of near_text()");
+	struct near near = {.count = 0};
+	const char *bracket = strrchr(text, '[');
+	char name[NEAR_NAME];
+
+	snprintf(name, sizeof(name), "%.*s", bracket ? (int)(bracket - text) : NEAR_NAME, text);
+	for (size_t i = 0; i < state->node_count; i++)
+		near_offer(&near, state->nodes[i].name, name);
+	near_text(&near, closest);
 }
 
 int state_acknowledge(struct state *state, enum finding_code code, uint64_t guid, int port, const char *ticket, uint64_t until)

@@ -124,7 +124,7 @@ static void acknowledge(struct cmd_session *s, const struct ack_options *o)
 	uint64_t now = o->now ? o->now : (uint64_t)time(NULL), guid;
 	struct state state = {0};
 	enum finding_code code;
-	char until[STATE_TIME];
+	char until[STATE_TIME], closest[STATE_CLOSEST];
 	bool usable;
 	int error, port, lock = -1;
 
@@ -158,11 +158,13 @@ static void acknowledge(struct cmd_session *s, const struct ack_options *o)
 		goto out;
 	}
 	error = state_place(&state, o->cmd.argument[1], &guid, &port);
+	if (error == -ENOENT) {
+		state_closest(&state, o->cmd.argument[1], closest);
+		session_fail(s, "no node is called '%s' in the state file%s%s", o->cmd.argument[1], *closest ? "; " : "", closest);
+		goto out;
+	}
 	if (error != 0) {
-		session_fail(s,
-			     error == -ENOENT ? "no node is called '%s' in the state file" :
-						"'%s' is no place: write it as leaf-1[3], leaf-1 or 0x0123456789abcdef[3]",
-			     o->cmd.argument[1]);
+		session_fail(s, "'%s' is no place: write it as leaf-1[3], leaf-1 or 0x0123456789abcdef[3]", o->cmd.argument[1]);
 		goto out;
 	}
 	if (!is_seen(&state, guid, port)) {

@@ -6,6 +6,8 @@
 
 #include "maintenance.h"
 
+#include "ibqos/counters.h"
+
 struct row {
 	struct finding *finding;
 	enum look_fate fate;
@@ -63,6 +65,24 @@ static enum look_fate fate_of_gone(const struct finding *x, const struct fabric 
 	return f->ports[port].known ? LOOK_FIXED : LOOK_UNKNOWN;
 }
 
+/* What a counter grows by from one look to the next is no other finding. */
+static bool of_counter(enum finding_code code)
+{
+	static const enum finding_code others[] = {
+		FINDING_COUNTER_OVER_THRESHOLD, FINDING_COUNTER_SATURATED, FINDING_PORT_CONGESTED, FINDING_LINK_NEW_PEER,
+		FINDING_DEVICE_RESTARTED, FINDING_COUNTERS_CLEARED, FINDING_COUNTER_NOT_COUNTED, FINDING_COUNTERS_FIRST_LOOK,
+		FINDING_COUNTERS_UNANSWERED,
+	};
+
+	for (unsigned id = 0; id < COUNTERS; id++)
+		if (counter_row(id)->code == code)
+			return true;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i] == code)
+			return true;
+	return false;
+}
+
 static void match(struct row *before, size_t before_count, struct row *after, size_t after_count, const struct fabric *f)
 {
 	size_t i = 0, j = 0;
@@ -76,7 +96,7 @@ static void match(struct row *before, size_t before_count, struct row *after, si
 		} else if (order > 0) {
 			after[j++].fate = LOOK_NEW;
 		} else {
-			bool same = by_text(before[i].finding->got, after[j].finding->got) == 0 &&
+			bool same = (of_counter(after[j].finding->code) || by_text(before[i].finding->got, after[j].finding->got) == 0) &&
 				    by_text(before[i].finding->wanted, after[j].finding->wanted) == 0;
 
 			after[j].fate = same ? LOOK_UNCHANGED : LOOK_CHANGED;

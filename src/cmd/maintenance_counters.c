@@ -266,19 +266,12 @@ static void take_known(const struct state *begin, struct finding_list *before)
 			finding_set(&f->what, "%s", was->what);
 		if (was->wanted)
 			finding_set(&f->wanted, "%s", was->wanted);
+		if (was->got)
+			finding_set(&f->got, "%s", was->got);
 		for (size_t n = 0; n < begin->node_count; n++)
 			if (begin->nodes[n].guid == was->guid)
 				finding_set(&f->name, "%s", begin->nodes[n].name);
 	}
-}
-
-/* What it grows by from one look to the next is no other finding: the value is told beside it. */
-static void move_values(struct finding *f)
-{
-	if (f->got)
-		finding_append(&f->detail, "%s", f->got);
-	free(f->got);
-	f->got = NULL;
 }
 
 /* A file of counters in the folder; -ENOENT: it is not usable, which is told. */
@@ -330,10 +323,8 @@ void cmd_maintenance_counters_end(struct cmd_session *s, struct cmd_maintenance 
 	tell_early(s, &t, &state);
 	error = state_save(path, s->fabric, cmd_maintenance_now(c), &state);
 	take_known(&begin, before);
-	for (size_t i = 0; i < found.count; i++) {
-		move_values(&found.items[i]);
+	for (size_t i = 0; i < found.count; i++)
 		finding_move(&found.items[i], after);
-	}
 out:
 	if (error != 0)
 		session_fail(s, "cannot judge the counters: %s",

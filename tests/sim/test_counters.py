@@ -266,7 +266,11 @@ def test_acknowledged(fab, look):
     def ack(code, place, until, *more):
         return fab.ibqos("ack", code, place, "--ticket", "OPS 7", "--until", until, "--state", look.state, "--now", str(T0), *more)
 
-    assert "no node is called" in ack("counter-saturated", "leaf-99[2]", "2023-11-15").ok(3).stderr
+    said = ack("counter-saturated", "leaf-09[2]", "2023-11-15").ok(3).stderr
+    assert "no node is called 'leaf-09[2]' in the state file; closest: 'leaf-0" in said
+    said = ack("counter-saturated", "gpu-001", "2023-11-15").ok(3).stderr  # the host alone
+    assert "no node is called 'gpu-001' in the state file; closest: 'gpu-001 mlx5_0'" in said
+    assert ack("counter-saturated", "nothing-like-it", "2023-11-15").ok(3).stderr.rstrip().endswith("in the state file")
     assert "no finding has the code" in ack("counter-full", "leaf-01[2]", "2023-11-15").ok(3).stderr
     assert "is in the past" in ack("counter-saturated", "leaf-01[2]", "2023-11-13").ok(3).stderr
     for code, why in (("no-answer", "--drained"), ("sl2vl-differs", "never finds"), ("job-sl-unset", "never finds"),

@@ -132,6 +132,10 @@ def test_what_counters_say(work):
     found = {(x["state"], x["node"], x["port"]) for x in r.json["compared"] if x["code"] == "link-ber-high"}
     assert found == {("unchanged", "leaf-02", 1), ("new", "leaf-03", 2)}, r
     assert [x["node"] for x in r.json["findings"] if x["code"] == "link-ber-high"] == ["leaf-03"]
+    # the rate stands where audit has it, in the table too
+    f, = [x for x in r.json["findings"] if x["code"] == "link-ber-high"]
+    assert re.match(r"\d\.\d+e-\d+", f["got"]) and f["got"] not in (f["detail"] or ""), f
+    assert all(re.match(r"\d\.\d+e-\d+", x["got"]) for x in r.json["compared"] if x["code"] == "link-ber-high")
     r.ok(1, 2)
 
 
