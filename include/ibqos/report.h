@@ -35,13 +35,17 @@ struct report_column {
 
 struct report;
 
+/* Keys of fields that a brief report has too: what a change came to, and what is left to be done for it. */
+#define REPORT_OUTCOME "outcome"
+#define REPORT_TO_DO "to_do"
+
 /* Starts a report; `out` is borrowed. NULL: out of memory. JSON begins with format, ibqos version, command, fabric. */
 struct report *report_begin(const struct ibqos_ctx *ctx, FILE *out, enum report_format format);
 /* How text looks. Other formats are the same for everybody. */
 struct report_style {
 	bool color;	/* of severities and the verdict, by SGR sequences; they say the same in words */
 	unsigned width; /* columns that tables and lists keep to where that can be, by lines more, never by cutting; 0: none */
-	bool brief;	/* only findings and verdict */
+	bool brief;	/* only findings, the verdict, and the fields REPORT_OUTCOME and REPORT_TO_DO */
 };
 void report_set_style(struct report *r, const struct report_style *style);
 

@@ -25,6 +25,7 @@ static const char *const outcome_texts[] = {
 	[APPLY_STAGED] = "staged: the files are written elsewhere",
 	[APPLY_WAITED] = "every port holds the tables",
 	[APPLY_NOT_REACHED] = "not every port holds the tables",
+	[APPLY_DRIFTED] = "nothing to install: the files are right, but ports have drifted; restart OpenSM, a reload does not repair them",
 };
 
 const char *apply_outcome_text(enum apply_outcome outcome)
@@ -106,15 +107,40 @@ static void list_lagging(struct transaction *t, struct verify *verify)
 	note(t, APPLY_DONE, "some ports lag, the new tables stay");
 }
 
+/* Whether tables differ, and each that does is as OpenSM has recorded it. VLHighLimit alone is set again by a reload. */
+static bool only_drift(struct transaction *t, struct verify *verify)
+{
+	struct finding_list list = {0};
+	bool drift = true, tables = false;
+
+	if (t->result->verify.ports_differ == 0)
+		return false;
+	ask_records(t, verify);
+	verify_findings(verify, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct finding *f = &list.items[i];
+		bool table = f->code == FINDING_SL2VL_DIFFERS || f->code == FINDING_VLARB_DIFFERS;
+
+		if (table || f->code == FINDING_HIGH_LIMIT_DIFFERS)
+			drift = drift && f->cause == CAUSE_DRIFTED;
+		tables = tables || table;
+	}
+	drift = drift && tables && !list.lost;
+	finding_list_clear(&list);
+	return drift;
+}
+
 /*
- * The devices hold the plan already and so do the files, and OpenSM says that it runs it: nothing to
- * do. Files alone do not tell: they may have been replaced without a reload, and a change that only
- * the qos-policy file has shows on no port.
+ * The files hold the plan already and OpenSM says that it runs it: nothing to do, be it that the devices hold
+ * it too, or that those which do not have drifted, since OpenSM then has sent what they should hold and a reload
+ * sends it no more (osm_qos.c compares with its record). Files alone do not tell: they may have been replaced
+ * without a reload, and a change that only the qos-policy file has shows on no port.
  */
 static int already_applied(struct transaction *t, const struct qos_config *config, bool *applied)
 {
 	struct verify *verify = NULL;
 	struct sm_result sm;
+	bool drift = false;
 	int error;
 
 	*applied = false;
@@ -126,13 +152,18 @@ static int already_applied(struct transaction *t, const struct qos_config *confi
 	if (error == 0) {
 		t->result->verify = *verify_result(verify);
 		t->result->measured = true;
-		*applied = lagging(&t->result->verify) == 0;
+		drift = lagging(&t->result->verify) > 0 && only_drift(t, verify);
+		*applied = drift || lagging(&t->result->verify) == 0;
 	}
-	verify_free(verify);
 	if (error == 0 && *applied) {
 		error = sm_check(t->source, t->fabric, t->sm_wanted, NULL, &sm);
 		*applied = error == 0 && sm.right;
 	}
+	if (*applied && drift)
+		verify_findings(verify, t->findings);
+	if (*applied)
+		t->result->outcome = drift ? APPLY_DRIFTED : APPLY_UNCHANGED;
+	verify_free(verify);
 	return error;
 }
 
@@ -375,7 +406,6 @@ static int carry_out(struct transaction *t, const struct policy *policy, const s
 	if (error != 0)
 		return error;
 	if (applied) {
-		t->result->outcome = APPLY_UNCHANGED;
 		t->result->installed = true;
 		t->result->reached = APPLY_DONE;
 		return 0;

@@ -308,7 +308,10 @@ int apply_confirm(const struct ibqos_ctx *ctx, const char *id, struct finding_li
 		struct finding *f = finding_add(findings, FINDING_CONFIRM_NOT_WAITING);
 
 		finding_at(f, h.folder ? h.folder : folder ? folder : ctx->state_dir, 0, 0);
-		finding_set(&f->got, "%s", strerror(-error));
+		if (error != -ENOENT) /* the title says that there is none */
+			finding_set(&f->got, "%s", strerror(-error));
+		else if (id)
+			finding_set(&f->got, "no change is called that");
 		error = 0;
 	}
 	if (t.lock >= 0)

@@ -136,13 +136,7 @@ static bool prepare_history(struct transaction *t)
 /* Without the file at its start OpenSM has no config path, and a reload reads nothing (osm_subnet.c). */
 static bool config_exists(struct transaction *t)
 {
-	if (t->conf.now.text || (t->options->allow_restart && t->result->preflight.facts.unit))
-		return true;
-	for (size_t i = 0; i < t->findings->count; i++) { /* the plan has said so, as a warning */
-		if (t->findings->items[i].code == FINDING_PLAN_CONFIG_MISSING)
-			t->findings->items[i].severity = FINDING_UNKNOWN;
-	}
-	return false;
+	return t->conf.now.text || (t->options->allow_restart && t->result->preflight.facts.unit);
 }
 
 /* Looks at everything and judges it; where it could not look, that is no reason to go on. */

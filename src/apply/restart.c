@@ -31,7 +31,7 @@ bool judge_restart(struct transaction *t)
 	if (p->facts.unit)
 		finding_set(&f->detail, "by hand: systemctl restart %s", p->facts.unit);
 	else
-		finding_set(&f->detail, "it is no service of systemd's, so ibqos does not do it: put a config there (opensm -c %s writes "
+		finding_set(&f->detail, "it is no service of systemd's, so neither ibqos nor --allow-restart does it: put a config there (opensm -c %s writes "
 			    "its defaults), end it, and start it as it was: %s", t->conf.path,
 			    p->facts.command ? p->facts.command : "its command line is not known");
 	return false;

@@ -110,7 +110,7 @@ void cmd_apply_end(struct cmd_session *s, const struct apply_result *result, int
 		s->least = IBQOS_EXIT_UNKNOWN;
 	}
 	report_section(r, "apply", s->ctx->command);
-	report_string(r, "outcome", "outcome", apply_outcome_text(result->outcome));
+	report_string(r, REPORT_OUTCOME, "outcome", apply_outcome_text(result->outcome));
 	report_string(r, "reached", NULL, apply_step_name(result->reached));
 	report_bool(r, "unchanged", NULL, result->outcome == APPLY_UNCHANGED);
 	report_bool(r, "installed", NULL, result->installed);
@@ -131,7 +131,7 @@ void cmd_apply_end(struct cmd_session *s, const struct apply_result *result, int
 		report_bool(r, "restarted", "OpenSM was started again", true);
 	report_section_end(r);
 	if (result->steps_text && result->steps_text[0])
-		report_text(r, "to_do", "to be done, by hand or by another tool", result->steps_text);
+		report_text(r, REPORT_TO_DO, "to be done, by hand or by another tool", result->steps_text);
 	if (result->measured) {
 		report_ports(r, "ports", "ports, against the new tables", &result->verify);
 		if (!result->back_measured)

@@ -69,11 +69,11 @@ static void show(struct report *r, const struct apply_entry *e)
 	report_number(r, "uid", NULL, (uint64_t)e->uid);
 	report_number(r, "login_uid", "login user", (uint64_t)e->login_uid);
 	report_string(r, "sudo_user", "by sudo", e->sudo_user ? e->sudo_user : "no");
-	report_string(r, "policy", "policy", e->policy);
-	report_string(r, "policy_path", "read from", e->policy_path);
+	report_string(r, "policy", e->policy || !e->policy_path ? "policy" : NULL, e->policy);
+	report_string(r, "policy_path", e->policy ? "read from" : "policy, read from", e->policy_path);
 	report_string(r, "ibqos_then", "ibqos", e->ibqos);
 	report_string(r, "state", "state", e->state);
-	report_string(r, "outcome", "outcome", e->outcome);
+	report_string(r, REPORT_OUTCOME, "outcome", e->outcome);
 	report_string(r, "confirm", "confirmation", e->confirm ? e->confirm : "none needed");
 	report_bool(r, "can_roll_back", "can be rolled back", e->can_undo);
 	if (e->why_not)

@@ -12,6 +12,7 @@
 
 #include "import.h"
 
+#define RISE_MOST 1.8 /* points: a class that misses 2 of its share is told by plan */
 #define SHARE_LEAST 0.1 /* percent: a policy knows no class without a share */
 
 struct finding *import_tell(struct import *import, enum finding_code code, const char *path, struct opensm_mark mark)
@@ -240,10 +241,25 @@ static void shares_of(struct import *import, int type, unsigned mtu)
 	}
 }
 
+/* Tenths that rounding down has left over, one each to those that lost most by it: in all it is the whole again. */
+static void hand_out(struct import *import, double lost[QOS_SLS], double sum)
+{
+	for (long tenths = lround(10 * (100 - sum)); tenths > 0; tenths--) {
+		size_t most = 0;
+
+		for (size_t i = 1; i < import->class_count; i++)
+			if (lost[i] > lost[most])
+				most = i;
+		import->classes[most].share = (double)lround(10 * import->classes[most].share + 1) / 10;
+		lost[most] -= 0.1;
+	}
+}
+
 static void make_shares(struct import *import)
 {
+	double sum = 0, given = 0, highest = 0, scale = 1, lost[QOS_SLS] = {0};
 	size_t largest = 0;
-	double sum = 0;
+	bool whole;
 
 	for (size_t i = 0; i < import->class_count; i++)
 		import->classes[i].share = import->tables ? 100 : 100.0 / (double)import->class_count;
@@ -253,9 +269,19 @@ static void make_shares(struct import *import)
 		shares_of(import, QOS_PORT_CA, mtu);
 	}
 	for (size_t i = 0; i < import->class_count; i++) {
+		given += import->classes[i].share;
+		highest = fmax(highest, import->classes[i].share);
+	}
+	/* what kinds of port and MTUs differ by; where that is more, no shares of 100 in all would be true */
+	whole = given > 0 && highest * (100 / given - 1) <= RISE_MOST;
+	if (whole)
+		scale = 100 / given;
+	for (size_t i = 0; i < import->class_count; i++) {
 		struct import_class *class = &import->classes[i];
+		double exact = scale * class->share;
 
-		class->share = floor(10 * class->share + 1e-6) / 10;
+		class->share = floor(10 * exact + 1e-6) / 10;
+		lost[i] = exact - class->share;
 		if (class->share < SHARE_LEAST)
 			class->share = SHARE_LEAST;
 		sum += class->share;
@@ -264,6 +290,8 @@ static void make_shares(struct import *import)
 	}
 	if (sum > 100) /* for those that have none */
 		import->classes[largest].share -= ceil(10 * (sum - 100) - 1e-6) / 10;
+	else if (whole)
+		hand_out(import, lost, sum);
 }
 
 /* --- tables --- */

@@ -107,16 +107,22 @@ static int text_open(struct report *r)
 	return r->own ? 0 : -ENOMEM;
 }
 
+/* What a brief report has too: what was lost of it, what a change came to, and what is left to be done. */
+static bool shown_brief(const char *key)
+{
+	return strcmp(key, REPORT_LOST) == 0 || strcmp(key, REPORT_OUTCOME) == 0 || strcmp(key, REPORT_TO_DO) == 0;
+}
+
 static void text_field(struct report *r, const char *key, const char *title, const struct report_value *value)
 {
 	char buffer[TEXT_VALUE_SIZE];
 	const char *text = text_of(value, value->decimals, buffer);
 	bool unit = value->unit && value->knowledge == REPORT_KNOWN;
 
-	if (!title || (r->style.brief && strcmp(key, REPORT_LOST) != 0))
+	if (!title || (r->style.brief && !shown_brief(key)))
 		return;
 	text_separate(r, TEXT_FIELD);
-	report_put(r, "%s%s:%s%s%s%s\n", r->in_section ? "  " : "", title, *text ? " " : "", text,
+	report_put(r, "%s%s:%s%s%s%s\n", r->in_section && !r->style.brief ? "  " : "", title, *text ? " " : "", text,
 		   unit ? " " : "", unit ? value->unit : "");
 }
 
@@ -147,8 +153,7 @@ static void text_block(struct report *r, const char *key, const char *title, con
 	const char *text = text_of(value, 0, buffer);
 	size_t length = strlen(text);
 
-	(void)key;
-	if (!title || r->style.brief)
+	if (!title || (r->style.brief && !shown_brief(key)))
 		return;
 	text_separate(r, TEXT_BLOCK);
 	if (length == 0 || value->knowledge != REPORT_KNOWN)

@@ -123,7 +123,9 @@ def test_confirmed(rig):
     assert rig.files() == new
     rig.f.ibqos("verify", rig.path).ok()
     rig.ibqos("confirm", change).ok()
-    assert codes(rig.ibqos("confirm", "20000101T000000Z").ok(3)) == {"confirm-not-waiting"}
+    r = rig.ibqos("confirm", "20000101T000000Z").ok(3)
+    assert codes(r) == {"confirm-not-waiting"}
+    assert policy.codes(r)["confirm-not-waiting"][0]["got"] == "no change is called that"
     assert codes(rig.ibqos("confirm", "../state").ok(3)) == {"confirm-not-waiting"}
     # it can still be undone
     rig.ibqos("rollback").ok()

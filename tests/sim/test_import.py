@@ -153,6 +153,23 @@ def test_a_policy_is_not_replaced_unasked(ibqos, tmp_path):
     ibqos("lint", out).ok(0)
 
 
+def test_shares_are_the_whole_again(ibqos, tmp_path):
+    """Tables for 15 VLs: fourteen have 3.57 % of a link each, which no figure of one decimal says."""
+    conf, out = tmp_path / "opensm.conf", tmp_path / "policy.yaml"
+    conf.write_text("qos TRUE\nqos_sl2vl 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,0\nqos_vlarb_high 0:0\n"
+                    f"qos_vlarb_low 0:224,0:224,0:224,0:224,{','.join(f'{vl}:64' for vl in range(1, 15))}\n")
+    ibqos("import", "--opensm-conf", conf, "--output", out).ok()
+    shares = [float(x) for x in re.findall(r"share: ([\d.]+)%", out.read_text())]
+    assert len(shares) == 15 and round(sum(shares), 6) == 100 and max(shares) == 50
+    assert sorted(set(shares)) == [3.5, 3.6, 50]
+    assert ibqos("lint", out, "--format", "json").ok(0).json["findings"] == []
+    # weights of less than a packet, which MTUs make different shares of
+    conf.write_text(re.sub("qos_vlarb_low.*", f"qos_vlarb_low 0:56,{','.join(f'{vl}:4' for vl in range(1, 15))}", conf.read_text()))
+    ibqos("import", "--opensm-conf", conf, "--output", out, "--force").ok()
+    assert round(sum(float(x) for x in re.findall(r"share: ([\d.]+)%", out.read_text())), 6) == 100
+    assert ibqos("lint", out, "--format", "json").ok(0).json["findings"] == []
+
+
 def test_what_a_policy_cannot_say_is_told(ibqos, tmp_path):
     conf, rules = tmp_path / "opensm.conf", tmp_path / "qos-policy.conf"
     conf.write_text("qos TRUE\n")

@@ -133,7 +133,29 @@ def test_drift_is_counted(up):
     before = f.ibqos("verify", path, "--format", "json").json["ports"]["differ"]
     r = apply(f, path, "--deadline", "3", "--max-lag", "100").ok(2)
     assert before > 0 and r.json["before"]["drift_differ"] == before
-    assert [x["severity"] for x in policy.codes(r)["apply-drift"]] == ["note"]
+    (note,) = policy.codes(r)["apply-drift"]
+    assert note["severity"] == "note" and "until OpenSM is restarted" in note["advice"]
+
+
+def test_drift_is_not_what_apply_repairs(up):
+    """Files are as they should be and OpenSM sends no table that it has sent already: nothing is tried in vain."""
+    f, sm = up(**SMALL)
+    path = policy.write(f, sm)
+    apply(f, path).ok()
+    old, sweeps, changes = files(sm), sm.log().count("SUBNET UP"), os.listdir(f.path("state/history"))
+    f.rules("node=gpu-002 attr=VLArb mod=0x00010000 : set entry0=5:9")
+    r = apply(f, path).ok(2)
+    result = r.json["apply"]
+    assert result["outcome"].startswith("nothing to install: the files are right") and "restart OpenSM" in result["outcome"]
+    assert (result["reloads"], result["installed"], result["rolled_back"]) == (0, True, False)
+    assert serious(r) == {"vlarb-differs"} and r.json["ports"]["differ"] == r.json["before"]["drift_differ"] > 0
+    assert {x["class"] for x in policy.codes(r)["vlarb-differs"]} == {"drifted"}
+    assert files(sm) == old and os.listdir(f.path("state/history")) == changes
+    assert sm.log().count("SUBNET UP") == sweeps
+    text = f.ibqos("apply", path, "-q", "--state-dir", f.path("state")).ok(2).stdout
+    assert re.search(r"^outcome: nothing to install: ", text, re.M) and "classes:" not in text
+    f.rules("")
+    assert apply(f, path).ok().json["apply"]["unchanged"]
 
 
 # --- whose OpenSM it is ---

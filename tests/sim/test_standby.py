@@ -317,6 +317,7 @@ def test_first_deployment_needs_a_restart(up, tmp_path):
     f, sm, path = first_deployment(up, tmp_path)
     r = apply(f, path, before=sm.inside()).ok(3)
     assert serious(r) == {"plan-config-missing", "apply-restart-needed"}
+    assert [x["severity"] for x in policy.codes(r)["plan-config-missing"]] == ["warning"]  # as in plan
     assert "opensm -f" in policy.codes(r)["apply-restart-needed"][0]["detail"]  # no service: how it was started
     r = apply(f, path, "--allow-restart", before=sm.inside()).ok(3)
     assert "apply-restart-needed" in serious(r) and not os.listdir(sm.etc)
