@@ -253,7 +253,8 @@ static bool is_change(const struct finding *f, void *arg)
 	const struct sifting *s = arg;
 	const struct state_ack *ack;
 
-	if (f->first_seen == 0 || f->first_seen > s->look->since)
+	/* in the second of the run before, too: twice is better than never */
+	if (f->first_seen == 0 || f->first_seen > s->look->since || f->first_seen == s->look->now)
 		return true;
 	ack = is_kept(f) ? ack_of(s->state, s->acks, f) : NULL;
 	if (ack && ack->until <= s->look->now && ack->until > s->look->since)

@@ -27,6 +27,13 @@ def since(look, now, when, *rules, args=()):
     return look(now, DATA, *rules, args=("--since", when, *args))
 
 
+def test_two_runs_in_one_second(look):
+    """What the second of them is the first to see is not what was there before."""
+    look(T0, DATA).ok(0)
+    assert found(since(look, T0, "last", OLD).ok(1)) == [OLD_F]
+    assert found(since(look, T0 + 1, "last", OLD).ok(0)) == []
+
+
 def test_what_came_since(look):
     look(T0, DATA, OLD).ok(1)
     r = since(look, T0 + 300, "last", OLD).ok(0)  # nothing new
