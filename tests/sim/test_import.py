@@ -157,7 +157,7 @@ def test_shares_are_the_whole_again(ibqos, tmp_path):
     """Tables for 15 VLs: fourteen have 3.57 % of a link each, which no figure of one decimal says."""
     conf, out = tmp_path / "opensm.conf", tmp_path / "policy.yaml"
     conf.write_text("qos TRUE\nqos_sl2vl 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,0\nqos_vlarb_high 0:0\n"
-                    f"qos_vlarb_low 0:224,0:224,0:224,0:224,{','.join(f'{vl}:64' for vl in range(1, 15))}\n")
+                    f"qos_vlarb_low {'0:128,' * 7}{','.join(f'{vl}:64' for vl in range(1, 15))}\n")
     ibqos("import", "--opensm-conf", conf, "--output", out).ok()
     shares = [float(x) for x in re.findall(r"share: ([\d.]+)%", out.read_text())]
     assert len(shares) == 15 and round(sum(shares), 6) == 100 and max(shares) == 50
