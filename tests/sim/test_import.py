@@ -162,12 +162,12 @@ def test_shares_are_the_whole_again(ibqos, tmp_path):
     shares = [float(x) for x in re.findall(r"share: ([\d.]+)%", out.read_text())]
     assert len(shares) == 15 and round(sum(shares), 6) == 100 and max(shares) == 50
     assert sorted(set(shares)) == [3.5, 3.6, 50]
-    assert ibqos("lint", out, "--format", "json").ok(0).json["findings"] == []
+    assert set(policy.codes(ibqos("lint", out, "--format", "json").ok(0))) <= {"policy-no-way-in"}
     # weights of less than a packet, which MTUs make different shares of
     conf.write_text(re.sub("qos_vlarb_low.*", f"qos_vlarb_low 0:56,{','.join(f'{vl}:4' for vl in range(1, 15))}", conf.read_text()))
     ibqos("import", "--opensm-conf", conf, "--output", out, "--force").ok()
     assert round(sum(float(x) for x in re.findall(r"share: ([\d.]+)%", out.read_text())), 6) == 100
-    assert ibqos("lint", out, "--format", "json").ok(0).json["findings"] == []
+    assert set(policy.codes(ibqos("lint", out, "--format", "json").ok(0))) <= {"policy-no-way-in"}
 
 
 def test_what_a_policy_cannot_say_is_told(ibqos, tmp_path):
