@@ -252,6 +252,8 @@ static bool may_write(struct cmd_session *s, const struct snapshot_options *o)
 {
 	const char *path = o->common.argument[0];
 
+	if (strcmp(path, "-") == 0)
+		return true;
 	if (o->common.from && file_same(path, o->common.from) == 1)
 		session_fail(s, "'%s' is what --from reads: write to another file", path);
 	else if (o->map && file_same(path, o->map) == 1)
