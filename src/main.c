@@ -148,8 +148,6 @@ int main(int argc, char **argv)
 		return IBQOS_EXIT_UNKNOWN;
 	}
 	catch_signals();
-	if (command->rights != RIGHTS_READ) /* else what its options have it write counts: session_begin() */
-		rights_keep(&ctx, command->rights);
 	ctx.reads_only = command->rights == RIGHTS_READ;
 	ctx.command = command->name;
 	snprintf(name, sizeof(name), "ibqos %s", command->name);

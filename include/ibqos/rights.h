@@ -11,7 +11,8 @@
 enum rights {
 	RIGHTS_READ,   /* to read any file and look at OpenSM's process */
 	RIGHTS_WRITE,  /* besides, to replace files, whoever owns them: a report, a state */
-	RIGHTS_CHANGE, /* besides, to signal OpenSM, to keep labels of its files, and to have systemd act */
+	RIGHTS_END,    /* besides, to end programs that it started, whoever they have become */
+	RIGHTS_CHANGE, /* besides, to keep labels of its files, and to have systemd act */
 };
 
 /*

@@ -429,8 +429,10 @@ static void check(struct cmd_session *s, struct check_options *o)
 /* False, told: there is one to be read, and it is none. */
 static bool read_site(struct cmd_session *s, struct check_options *o, struct site **site)
 {
-	int error = o->site ? site_read(o->site, &s->findings, site) : 0;
+	int error;
 
+	session_trust(s, o->site);
+	error = o->site ? site_read(o->site, &s->findings, site) : 0;
 	if (error != 0)
 		session_fail(s, "cannot read site %s: %s", o->site, strerror(-error));
 	o->question.site = *site;

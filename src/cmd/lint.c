@@ -300,8 +300,10 @@ static void lint_policies_of(struct cmd_session *s, const struct site *site)
 static void lint_site(struct cmd_session *s, const char *path)
 {
 	struct site *site = NULL;
-	int error = site_read(path, &s->findings, &site);
+	int error;
 
+	session_trust(s, path);
+	error = site_read(path, &s->findings, &site);
 	report_string(s->report, "site", NULL, path);
 	if (error != 0)
 		session_fail(s, "cannot read site %s: %s", path, strerror(-error));

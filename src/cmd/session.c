@@ -86,13 +86,26 @@ static void report_labels(struct cmd_session *s)
 	report_section_end(s->report);
 }
 
+/* What the command is for; where that is to read, what its options have it write counts. */
+static enum rights rights_of(const struct ibqos_ctx *ctx, const struct cmd_options *options)
+{
+	size_t length = strcspn(ctx->command, " "); /* "maintenance begin" has those of its group */
+
+	if (ctx->reads_only)
+		return options->writes || options->output || options->metrics ? RIGHTS_WRITE : RIGHTS_READ;
+	for (const struct cmd *c = cmd_table; c->name; c++)
+		if (strncmp(c->name, ctx->command, length) == 0 && c->name[length] == '\0')
+			return c->rights;
+	return RIGHTS_CHANGE;
+}
+
 bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cmd_options *options)
 {
 	struct report_style style = cmd_style(ctx, options);
 
 	*s = (struct cmd_session){.ctx = ctx, .options = options, .out = stdout};
-	if (ctx->reads_only)
-		rights_keep(ctx, options->writes || options->output || options->metrics ? RIGHTS_WRITE : RIGHTS_READ);
+	if (!options->site) /* else its workers do so, and site.c once they run */
+		rights_keep(ctx, rights_of(ctx, options));
 	if (options->metrics) {
 		s->metrics = begin_in_memory(ctx, REPORT_PROMETHEUS, &s->metrics_out, &s->metrics_buffer, &s->metrics_size);
 		if (!s->metrics)

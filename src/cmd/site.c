@@ -12,6 +12,7 @@
 #include "site_args.h"
 #include "workers.h"
 
+#include "ibqos/rights.h"
 #include "ibqos/site.h"
 
 struct part {
@@ -134,6 +135,31 @@ static bool choose(struct site_run *run, const char *names)
 	return good;
 }
 
+/*
+ * What the file has run is run with the rights of who runs this: not by the word of somebody else. With nothing to run that others have
+ * written is told, as of any file.
+ */
+static bool may_run(struct site_run *run, bool trusted)
+{
+	struct finding_list *findings = &run->s->findings;
+
+	if (trusted || run->words.options->from || strcmp(run->s->ctx->command, "diff") == 0)
+		return true;
+	for (size_t i = 0; i < run->count; i++) {
+		const struct site_fabric *f = run->parts[i].fabric;
+
+		if (f->via_count == 0 && !f->program)
+			continue;
+		for (size_t n = 0; n < findings->count; n++)
+			if (findings->items[n].code == FINDING_FILE_UNTRUSTED)
+				findings->items[n].severity = FINDING_UNKNOWN;
+		session_fail(run->s, "refused: site %s has programs run for fabric %s, and somebody else can have written it",
+			     run->words.options->site, f->name);
+		return false;
+	}
+	return true;
+}
+
 /* --- their workers --- */
 
 static bool prepare(struct site_run *run)
@@ -231,6 +257,52 @@ static void add_same(struct part *part)
 	finding_set(&f->what, "the same nodes as of fabric '%s'", part->same->fabric->name);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_finding(const struct finding *a, const struct finding *b)
+{
+	return a->code == b->code && a->severity == b->severity && a->guid == b->guid && a->port == b->port &&
+	       same_text(a->what, b->what) && same_text(a->wanted, b->wanted) && same_text(a->got, b->got);
+}
+
+static size_t hash_of(const struct finding *f)
+{
+	uint64_t mixed = (f->guid * 31 + (uint64_t)f->port) * 31 + (uint64_t)f->code;
+
+	return (size_t)((mixed * 0x9e3779b97f4a7c15u) >> 48);
+}
+
+/* Drops those findings of the list that the other list has too. Without memory to see, all are told. */
+static void drop_told(struct finding_list *list, const struct finding_list *told)
+{
+	struct finding_list kept = {.lost = list->lost};
+	size_t *first = calloc(1u << 16, sizeof(*first)), *next = calloc(told->count + 1, sizeof(*next)); /* index + 1; 0: the end */
+
+	for (size_t i = 0; first && next && i < told->count; i++) {
+		size_t hash = hash_of(&told->items[i]);
+
+		next[i] = first[hash];
+		first[hash] = i + 1;
+	}
+	for (size_t i = 0; first && next && i < list->count; i++) {
+		size_t at = first[hash_of(&list->items[i])];
+
+		while (at != 0 && !same_finding(&list->items[i], &told->items[at - 1]))
+			at = next[at - 1];
+		if (at == 0)
+			finding_move(&list->items[i], &kept);
+	}
+	if (first && next) {
+		finding_list_clear(list);
+		*list = kept;
+	}
+	free(first);
+	free(next);
+}
+
 /* Ports that reach one fabric find the same nodes. */
 static void find_same(struct site_run *run)
 {
@@ -245,10 +317,8 @@ static void find_same(struct site_run *run)
 				part->same = &run->parts[a];
 		if (!part->same)
 			continue;
-		if (part->fabric->line == 0) { /* an active port: the fabric is told once */
-			finding_list_clear(&part->findings);
-			part->answer.exit = IBQOS_EXIT_CLEAN;
-		}
+		if (part->fabric->line == 0) /* an active port: the fabric is told once, but what only this port saw is told too */
+			drop_told(&part->findings, &part->same->findings);
 		add_same(part);
 	}
 }
@@ -350,9 +420,20 @@ static void show_progress(void *arg, const struct worker *workers, size_t count)
 		      line->terminal ? ": " : "", line->ctx->command, count - left, count, (double)(now - line->first_ns) / 1e9, names);
 }
 
+/*
+ * A worker gives up by itself what it does not need. Before that, what stands before it (setpriv, runuser, ssh) may need any right, and
+ * to end what has become another user's is a right of its own.
+ */
+static void give_up_rights(void *arg)
+{
+	struct site_run *run = arg;
+
+	rights_keep(run->s->ctx, RIGHTS_END);
+}
+
 static void look(struct site_run *run)
 {
-	int error = workers_run(run->s->ctx, run->workers, run->count, show_progress, run);
+	int error = workers_run(run->s->ctx, run->workers, run->count, give_up_rights, show_progress, run);
 
 	ctx_progress_end(run->s->ctx);
 	if (error != 0) {
@@ -404,6 +485,7 @@ enum ibqos_exit cmd_site(struct ibqos_ctx *ctx, const struct cmd_options *option
 	struct site_run run = {0};
 	struct cmd_session s;
 	enum ibqos_exit code;
+	bool trusted;
 	int error;
 
 	ctx->fabric = ""; /* the report is about all of them */
@@ -417,10 +499,11 @@ enum ibqos_exit cmd_site(struct ibqos_ctx *ctx, const struct cmd_options *option
 	}
 	run.s = &s;
 	report_string(s.report, "site", "site", options->site);
+	trusted = session_trust(&s, options->site);
 	error = site_read(options->site, &s.findings, &run.site);
 	if (error != 0)
 		session_fail(&s, "cannot read site %s: %s", options->site, strerror(-error));
-	if (run.site && choose(&run, names) && make_folder(&s) && prepare(&run))
+	if (run.site && choose(&run, names) && may_run(&run, trusted) && make_folder(&s) && prepare(&run))
 		look(&run);
 	code = session_end(&s);
 	clear(&run);

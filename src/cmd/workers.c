@@ -281,7 +281,7 @@ static void wait_for_news(const struct worker *workers, const bool *over, size_t
 	poll(polled, used, WAKE_MS);
 }
 
-int workers_run(const struct ibqos_ctx *ctx, struct worker *workers, size_t count,
+int workers_run(const struct ibqos_ctx *ctx, struct worker *workers, size_t count, void (*begun)(void *arg),
 		void (*news)(void *arg, const struct worker *workers, size_t count), void *arg)
 {
 	struct pollfd *polled = calloc(count * 3 + 1, sizeof(*polled));
@@ -299,6 +299,7 @@ int workers_run(const struct ibqos_ctx *ctx, struct worker *workers, size_t coun
 		workers[i].began_ns = clock_ns();
 		start(&workers[i]);
 	}
+	begun(arg);
 	while (left > 0) {
 		wait_for_news(workers, over, count, polled);
 		if (stopped_ns == 0 && ctx_stopped(ctx))

@@ -10,7 +10,7 @@
 
 #define WORKER_LINE 1024   /* bytes of a line of standard error that are told */
 #define WORKER_LINES 2000  /* lines of one worker that are told */
-#define WORKER_OUTPUT_MAX (4ull << 30) /* bytes of standard output: far above any report */
+#define WORKER_OUTPUT_MAX (1ull << 30) /* bytes of standard output: a million findings (replay.c takes no more) are some 400 MB, tables less */
 
 struct worker {
 	/* of the caller */
@@ -36,10 +36,11 @@ struct worker {
 };
 
 /*
- * Runs all of them and returns when all have ended, or -errno if none could be looked after. `news` (may be NULL) is called
+ * Runs all of them and returns when all have ended, or -errno if none could be looked after. `begun` is called once, when all have been
+ * started and nothing of them has been read; `news` (may be NULL) is called
  * each time that something may have happened, some times a second at least. When ctx_stopped() all are asked to end (SIGTERM), and killed 10 s later.
  */
-int workers_run(const struct ibqos_ctx *ctx, struct worker *workers, size_t count,
+int workers_run(const struct ibqos_ctx *ctx, struct worker *workers, size_t count, void (*begun)(void *arg),
 		void (*news)(void *arg, const struct worker *workers, size_t count), void *arg);
 void workers_clear(struct worker *workers, size_t count);
 

@@ -166,6 +166,68 @@ static void check_adapters(struct policy_reader *in, const struct site_fabric *a
 	}
 }
 
+/* A path from / without what leads nowhere: //, /./, /x/../. NULL: out of memory. Links are not followed: it may be another host's. */
+static char *plain_path(const char *path)
+{
+	char *made = malloc(strlen(path) + 2), *end = made;
+
+	while (made && *path) {
+		size_t length = strcspn(path, "/");
+
+		if (length == 2 && strncmp(path, "..", 2) == 0) {
+			char *slash;
+
+			*end = '\0';
+			slash = strrchr(made, '/');
+			end = slash ? slash : made;
+		} else if (length > 1 || (length == 1 && *path != '.')) {
+			*end++ = '/';
+			memcpy(end, path, length);
+			end += length;
+		}
+		path += length + (path[length] == '/');
+	}
+	if (made)
+		*end = '\0';
+	return made;
+}
+
+static bool same_path(struct policy_reader *in, const char *a, const char *b)
+{
+	char *one = plain_path(a), *other = plain_path(b);
+	bool same = one && other && strcmp(one, other) == 0;
+
+	in->findings->lost |= !one || !other;
+	free(one);
+	free(other);
+	return same;
+}
+
+/* What is written for one fabric is nothing of another, nor another thing of its own, whatever it is called. */
+static void check_files(struct policy_reader *in, const struct site_fabric *a, const struct site_fabric *b)
+{
+	for (size_t i = 0; i < TEXTS; i++) {
+		for (size_t n = a == b ? i + 1 : 0; n < TEXTS; n++) {
+			struct finding *f;
+
+			if (!texts[i].own || !texts[n].own || !text_at(a, i) || !text_at(b, n) || !same_path(in, text_at(a, i), text_at(b, n)))
+				continue;
+			f = clash(in, b, a);
+			finding_set(&f->what, "key '%s' of fabric '%s'", texts[n].own, b->name);
+			finding_set(&f->wanted, "a file of its own, as with " PLACE " in its path");
+			read_quote(&f->got, text_at(b, n));
+			if (i != n)
+				finding_append(&f->detail, "its '%s'", texts[i].own);
+		}
+	}
+}
+
+/* One adapter without a port may be at any of its ports. */
+static bool same_port(const struct site_fabric *a, const struct site_fabric *b)
+{
+	return a->port_guid == b->port_guid && same_text(a->ca, b->ca) && (a->port == b->port || (a->ca && (a->port == 0 || b->port == 0)));
+}
+
 static void check_pair(struct policy_reader *in, const struct site_fabric *a, const struct site_fabric *b)
 {
 	struct finding *f;
@@ -179,27 +241,23 @@ static void check_pair(struct policy_reader *in, const struct site_fabric *a, co
 	check_adapters(in, a, b);
 	if (!same_via(a, b))
 		return;
-	if (a->port == b->port && a->port_guid == b->port_guid && same_text(a->ca, b->ca)) {
+	if (same_port(a, b)) {
 		f = clash(in, b, a);
 		finding_set(&f->what, "port of fabric '%s'", b->name);
 		finding_set(&f->wanted, "a port of its own");
 	}
-	for (size_t i = 0; i < TEXTS; i++) {
-		if (!texts[i].own || !text_at(a, i) || !same_text(text_at(a, i), text_at(b, i)))
-			continue;
-		f = clash(in, b, a);
-		finding_set(&f->what, "key '%s' of fabric '%s'", texts[i].own, b->name);
-		finding_set(&f->wanted, "a file of its own, as with " PLACE " in its path");
-		read_quote(&f->got, text_at(b, i));
-	}
+	check_files(in, a, b);
 }
 
 static void check(struct policy_reader *in, const struct site *site)
 {
-	for (size_t b = 0; b < site->count; b++)
+	for (size_t b = 0; b < site->count; b++) {
 		for (size_t a = 0; a < b; a++)
 			if (site->fabrics[a].name && site->fabrics[b].name)
 				check_pair(in, &site->fabrics[a], &site->fabrics[b]);
+		if (site->fabrics[b].name)
+			check_files(in, &site->fabrics[b], &site->fabrics[b]);
+	}
 }
 
 /* --- the whole --- */

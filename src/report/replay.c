@@ -18,6 +18,9 @@
 #define COLUMNS_MAX 64
 #define KEY_MAX 64
 #define DEPTH_MAX 6
+#define PARTS_MAX 4096 /* fields, sections, tables and texts: no command has more than some hundred; keys are compared one by one */
+/* Some five for each end of the 35,000 links of 11,664 hosts without a bottleneck are 350,000 */
+#define FINDINGS_MAX (1u << 20)
 
 struct replay {
 	FILE *in;
@@ -29,6 +32,7 @@ struct replay {
 	char *line;
 	size_t room, size;
 	unsigned number; /* of the line */
+	unsigned parts;
 	char **fault;
 	bool in_section, in_table, ended;
 	struct report_column columns[COLUMNS_MAX];
@@ -54,6 +58,11 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct replay *p, const 
 static int bad_call(struct replay *p, const char *what)
 {
 	return refuse(p, "line %u of its answer has %s", p->number, what);
+}
+
+static int one_more_part(struct replay *p)
+{
+	return ++p->parts > PARTS_MAX ? bad_call(p, "more fields and tables than any command has") : 0;
 }
 
 /* --- lines --- */
@@ -198,6 +207,8 @@ static int take_field(struct replay *p, struct json_object *call)
 	if (p->in_table || json_object_array_length(call) != 6 || !is_key(key) || !is_title(call, 2) || !is_value(value) ||
 	    is_none(value) || !get_int(call, 4, -1, 20, &decimals) || !is_title(call, 5))
 		return bad_call(p, "a field that is none");
+	if (one_more_part(p) != 0)
+		return -EINVAL;
 	if (strcmp(key, "nodes_digest") == 0 && text_at(call, 3))
 		snprintf(p->out->digest, sizeof(p->out->digest), "%.31s", text_at(call, 3));
 	if (!p->r)
@@ -226,6 +237,8 @@ static int take_section(struct replay *p, struct json_object *call)
 {
 	if (p->in_table || p->in_section || json_object_array_length(call) != 3 || !is_key(text_at(call, 1)) || !is_title(call, 2))
 		return bad_call(p, "a section that is none");
+	if (one_more_part(p) != 0)
+		return -EINVAL;
 	p->in_section = true;
 	if (p->r)
 		report_section(p->r, text_at(call, 1), text_at(call, 2));
@@ -285,6 +298,7 @@ static int take_column(struct replay *p, struct json_object *from)
 static int take_table(struct replay *p, struct json_object *call)
 {
 	struct json_object *columns = json_object_array_get_idx(call, 3);
+	bool titled = false;
 	size_t count;
 	int error = 0;
 
@@ -296,6 +310,12 @@ static int take_table(struct replay *p, struct json_object *call)
 		return bad_call(p, "a table that is none");
 	for (size_t i = 0; i < count && error == 0; i++)
 		error = take_column(p, json_object_array_get_idx(columns, i));
+	for (unsigned i = 0; i < p->column_count; i++)
+		titled |= p->columns[i].title != NULL;
+	if (error == 0 && !titled && text_at(call, 2))
+		error = bad_call(p, "a table for people without a column for them");
+	if (error == 0)
+		error = one_more_part(p);
 	if (error != 0)
 		return error;
 	p->in_table = true;
@@ -365,6 +385,8 @@ static int take_block(struct replay *p, struct json_object *call)
 	if (p->in_table || json_object_array_length(call) != 4 || !text_or_null(call, 1) || (key && !is_key(key)) || !is_title(call, 2) ||
 	    !text_or_null(call, 3))
 		return bad_call(p, "a text that is none");
+	if (one_more_part(p) != 0)
+		return -EINVAL;
 	if (p->r)
 		report_text(p->r, key, text_at(call, 2), text_at(call, 3));
 	return 0;
@@ -375,6 +397,8 @@ static int take_finding(struct replay *p, struct json_object *call)
 	const char *why = NULL;
 	int error = -EINVAL;
 
+	if (p->findings->count >= FINDINGS_MAX)
+		return bad_call(p, "more findings than a fabric can have");
 	if (!p->in_table && json_object_array_length(call) == 2)
 		error = calls_to_finding(json_object_array_get_idx(call, 1), p->fabric, p->findings, &why);
 	return error == -EINVAL ? bad_call(p, why ? why : "a finding that is none") : error;

@@ -63,9 +63,29 @@ void report_puts(struct report *r, const char *text)
 		report_fail(r, errno ? -errno : -EIO);
 }
 
+static size_t first_key(const struct report *r)
+{
+	return r->in_section ? r->section_keys : r->part ? r->part_keys : 0;
+}
+
+/* How many like it there are already: "error", "error_2", ... */
+static unsigned keys_like(const struct report *r, const char *key)
+{
+	size_t length = strlen(key);
+	unsigned count = 0;
+
+	for (size_t i = first_key(r); i < r->key_count; i++) {
+		const char *rest = r->keys[i] + length;
+
+		if (strncmp(r->keys[i], key, length) == 0 && (!*rest || (*rest == '_' && rest[1 + strspn(rest + 1, "0123456789")] == '\0')))
+			count++;
+	}
+	return count;
+}
+
 static bool key_used(const struct report *r, const char *key)
 {
-	for (size_t i = r->in_section ? r->section_keys : r->part ? r->part_keys : 0; i < r->key_count; i++)
+	for (size_t i = first_key(r); i < r->key_count; i++)
 		if (strcmp(r->keys[i], key) == 0)
 			return true;
 	return false;
@@ -82,9 +102,11 @@ static const char *unique_key(struct report *r, const char *key)
 
 	if (keys)
 		r->keys = keys;
-	for (unsigned n = 2; copy && key_used(r, copy); n++) {
+	/* the next number is free, but where somebody has made names up: then far away */
+	for (size_t n = 0; copy && key_used(r, copy);) {
 		free(copy);
-		if (asprintf(&copy, "%s_%u", key, n) < 0)
+		n = n == 0 ? keys_like(r, key) + 1u : n + r->key_count;
+		if (asprintf(&copy, "%s_%zu", key, n) < 0)
 			copy = NULL;
 	}
 	if (!keys || !copy) {

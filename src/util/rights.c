@@ -18,7 +18,8 @@
 /* Of each kind, those of the one before and these; of CHANGE: fsetxattr(2) of security.* asks for the last two. */
 static const cap_value_t to_read[] = {CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE};
 static const cap_value_t to_write[] = {CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER, CAP_FSETID};
-static const cap_value_t to_change[] = {CAP_KILL, CAP_SYS_ADMIN, CAP_MAC_ADMIN};
+static const cap_value_t to_end[] = {CAP_KILL};
+static const cap_value_t to_change[] = {CAP_SYS_ADMIN, CAP_MAC_ADMIN};
 
 /* Whether any capability is there at all. */
 static bool has_capabilities(void)
@@ -73,6 +74,8 @@ static int keep_capabilities(enum rights keep, char **left)
 		error = add(kept, now, to_read, COUNT(to_read));
 	if (error == 0 && keep >= RIGHTS_WRITE)
 		error = add(kept, now, to_write, COUNT(to_write));
+	if (error == 0 && keep >= RIGHTS_END)
+		error = add(kept, now, to_end, COUNT(to_end));
 	if (error == 0 && keep >= RIGHTS_CHANGE)
 		error = add(kept, now, to_change, COUNT(to_change));
 	if (error == 0 && cap_set_proc(kept) != 0)

@@ -65,3 +65,21 @@ def test_policies_of_the_fabrics_are_checked_once_each(ibqos, tmp_path):
                     f"  - {{name: b, port: {{ca: y}}}}\n  - {{name: c, policy: /of/another/host, via: [ssh, h]}}\n", encoding="utf-8")
     r = ibqos("lint", "--site", path, "--format", "json").ok(2)
     assert [(f["file"], f["code"]) for f in r.json["findings"]] == [(str(bad), "policy-key-missing")]
+
+
+def test_files_and_ports_of_other_spelling(ibqos, tmp_path):
+    """What is written for one fabric is nothing of another, however it is spelled."""
+    path = tmp_path / "site.yaml"
+
+    def clashes(a, b):
+        path.write_text(json.dumps({"version": 1, "fabrics": [{"name": "a", "port": {"ca": "x"}, **a}, {"name": "b", "port": {"ca": "y"}, **b}]}), encoding="ascii")
+        return [f["what"] for f in ibqos("lint", "--site", path, "--format", "json").json["findings"]]
+
+    for first, second in (("/x/./s", "/x//s"), ("/x/s", "/x/y/../s"), ("/s", "/../s"), ("/s", "/x/y/../../s"), ("/x/s/", "/x/s")):
+        assert clashes({"state": first}, {"state": second}) == ["key 'state' of fabric 'b'"], (first, second)
+        assert clashes({"state": first}, {"rotation": second}) == ["key 'rotation' of fabric 'b'"], (first, second)
+        assert clashes({}, {"state": first, "rotation": second}) == ["key 'rotation' of fabric 'b'"], (first, second)
+    for first, second in (("/x/s", "/x/y/s"), ("/a/..s", "/s"), ("/a/...", "/a"), ("/a.", "/a")):
+        assert not clashes({"state": first}, {"state": second}), (first, second)
+    assert clashes({}, {"port": {"ca": "x", "port": 1}}) == ["port of fabric 'b'"]
+    assert not clashes({"port": {"ca": "x", "port": 2}}, {"port": {"ca": "x", "port": 1}})

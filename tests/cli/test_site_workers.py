@@ -144,6 +144,23 @@ def test_a_bad_answer_loses_its_own_fabric_only(fakes, ibqos, kind):
     assert 'ibqos_up{command="discover",fabric="x"} 0' in text and 'ibqos_up{command="discover",fabric="rail2"} 1' in text
 
 
+def test_counts_beyond_reason(fakes, ibqos):
+    """Fields are compared one by one: too many are refused; as many as are taken end soon, with names made up to be in the way too."""
+    end = '["e",0,false]'
+    same = ['["f","a",null,1,0,null]'] * 2040
+    fakes.answer("many", HEAD % "many", *['["f","a",null,1,0,null]'] * 4097, end, exit=0)
+    fakes.answer("most", HEAD % "most", *(f'["f","a_{i}",null,1,0,null]' for i in range(2042, 4080)), *same, end, exit=0)
+    fakes.answer("bare", HEAD % "bare", '["t","a","a",[["b",null,0,null,0]]]', '["r",["x"]]', '["T"]', end, exit=0)
+    for form in ("json", "text"):
+        r = ibqos("discover", "--site", fakes.file, "--format", form, timeout=100).ok(3)
+        assert "line 4098 of its answer has more fields and tables than any command has" in r.stdout
+        assert "line 2 of its answer has a table for people without a column for them" in r.stdout
+        if form == "json":
+            assert [f["verdict"] for f in r.json["fabrics"]] == ["unknown", "clean", "unknown"]
+            assert {k for k in r.json["fabrics"][1] if k.startswith("a")} >= {"a", "a_2042"}
+            assert sum(k == "a" or k.startswith("a_") for k in r.json["fabrics"][1]) == 4078
+
+
 def test_all_lost_is_exit_3(fakes, ibqos):
     fakes.entries = [{"name": "a", "via": ["/no/such/command"]}, {"name": "b", "via": ["false"]}]
     r = ibqos("discover", "--site", fakes.file, "--format", "json").ok(3)

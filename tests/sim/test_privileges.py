@@ -2,6 +2,7 @@
 """Whoever may open the device may look; what needs more says so before anything is written; what is not needed is given up."""
 import json
 import os
+import re
 import stat
 import struct
 import subprocess
@@ -135,6 +136,25 @@ def test_what_was_given_up_is_told(shared):
     line, = (x for x in r.stderr.splitlines() if "rights of root" in x)
     assert "cap_dac_read_search,cap_sys_ptrace" in line and "override" not in line
     assert "rights" not in o.ibqos(f, "-v", "discover", before=user.becomes()).ok(0).stderr
+
+
+def test_a_site_has_the_rights_of_its_parts(tmp_path):
+    """A worker has what it is started with, to become another user or to write another's file, and what became another's is ended."""
+    kept = tmp_path / "status"
+    via = ["setpriv", "--reuid", str(user.UID), "--regid", str(user.GID), "--clear-groups", "sh", "-c", "echo $$; exec sleep 300", "sh"]
+    plain = ["sh", "-c", f"cat /proc/self/status >{kept}; exit 1", "sh"]
+    site = tmp_path / "site.yaml"
+    site.write_text(json.dumps({"version": 1, "fabrics": [{"name": "a", "via": via, "timeout": 5}, {"name": "b", "via": plain}]}), encoding="ascii")
+    p = run.run([run.binary(), "-v", "discover", "--site", str(site), "--format", "json"], timeout=100).ok(3)
+    status = dict(line.split(":\t", 1) for line in kept.read_text(encoding="ascii").splitlines())
+    with open("/proc/self/status", encoding="ascii") as s:
+        own = dict(line.split(":\t", 1) for line in s.read().splitlines())
+    assert (status["NoNewPrivs"], status["CapPrm"]) == (own["NoNewPrivs"], own["CapPrm"])
+    lost = {f["fabric"]: f["error"] for f in p.json["fabrics"]}
+    number = re.search(r"'(\d+)", lost["a"])[1]  # it was another user: no answer, but its own number; ended for it
+    assert not os.path.exists(f"/proc/{number}"), p
+    line, = (x for x in p.stderr.splitlines() if "rights of root" in x)
+    assert "cap_kill" in line and "cap_sys_admin" not in line
 
 
 def test_descriptors_and_memory(tmp_path):

@@ -152,6 +152,23 @@ def test_active_ports_of_the_host(up, tmp_path):
     assert "no adapter here has a port of GUID" in fabric.ibqos("discover", "--port-guid", "0x9").ok(3).stderr
 
 
+def test_what_a_second_port_found_is_told(up, tmp_path):
+    """The fabric is told once: what the second port did not get is not lost with it."""
+    fabric = up(net=rail(0))[0]
+    path, clean = tmp_path / "ports.yaml", tmp_path / "clean"
+    clean.write_text("".join(f"{line}\n" for line in fabric.capabilities), encoding="ascii")
+    path.write_text(json.dumps({"version": 1, "all_active_ports": True, "fabrics": [{"name": "x", "via": ["env", f"IBQOS_OVERLAY_RULES={clean}"]}]}),
+                    encoding="utf-8")
+    fabric.rules("node=gpu-2 attr=PortInfo : timeout")
+    alone = fabric.ibqos("audit", "--format", "json").ok(3).json
+    r = fabric.run(run.binary(), "audit", "--site", path, "--format", "json").ok(3).json
+    assert [(f["fabric"], f["verdict"], f.get("same_fabric_as")) for f in r["fabrics"]] == [("x", "clean", None), ("ibsim0-1", "unknown", "x")]
+    assert {f["code"] for f in r["findings"] if f["fabric"] == "ibsim0-1"} == {f["code"] for f in alone["findings"]} | {"site-same-fabric"}
+    fabric.rules()
+    r = fabric.run(run.binary(), "audit", "--site", path, "--format", "json").ok(0).json
+    assert [(f["fabric"], f["code"]) for f in r["findings"]] == [("ibsim0-1", "site-same-fabric")]
+
+
 class Running:
     """A run of many rails that is held in its middle by slow answers."""
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Files that somebody else can have written: told where they are read, refused where a change would go by them."""
+import json
 import os
 
 import pytest
@@ -161,3 +162,31 @@ def test_whom_to_trust(ibqos, tmp_path):
         assert "--trust takes" in r.stderr, r
     r = ibqos("lint", *sum((["--trust", str(70000 + i)] for i in range(20)), []), "/dev/null").ok(3)
     assert "users or groups to trust" in r.stderr
+
+
+def test_a_site(ibqos, tmp_path):
+    """What it has run is root's to run: refused before anything is started. With nothing to run it is told."""
+    path, mark = tmp_path / "site.yaml", tmp_path / "ran"
+
+    def write(entry, **more):
+        path.write_text(json.dumps({"version": 1, "fabrics": [{"name": "a", **entry}], **more}), encoding="ascii")
+        path.chmod(0o644)
+        os.chown(path, 0, 0)
+
+    via = {"via": ["sh", "-c", f"touch {mark}; exit 1", "sh"]}
+    for way in MODE:
+        for entry in (via, {"program": str(tmp_path / "other")}):
+            write(entry)
+            spoil(path, way)
+            for command in (("discover",), ("snapshot", tmp_path / "set"), ("apply", "--stage", tmp_path / "stage", "/dev/null")):
+                r = ibqos(*command, "--site", path, "--format", "json").ok(3)
+                assert untrusted(r) == [(str(path), f"file {path} {MODE[way]}", "unknown")], r
+                assert "refused: " in r.stderr and not mark.exists() and not (tmp_path / "set").exists()
+        assert untrusted(ibqos("lint", "--site", path, "--format", "json").ok(1)) == [(str(path), f"file {path} {MODE[way]}", "warning")]
+    write(via)
+    os.chown(path, user.UID, 0)
+    assert not untrusted(ibqos("discover", "--site", path, "--trust", str(user.UID), "--format", "json").ok(3)) and mark.exists()
+    write({"port": {"ca": "none_of_this_name"}})
+    spoil(path, "anybody")
+    r = ibqos("discover", "--site", path, "--format", "json")
+    assert untrusted(r) == [(str(path), f"file {path} can be written by anybody", "warning")] and "refused" not in r.stderr
