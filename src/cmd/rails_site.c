@@ -35,6 +35,7 @@ static bool prepare(struct cmd_session *s, struct rails_site *site)
 bool rails_site_take(struct cmd_session *s, const char *names, struct rails_site *site)
 {
 	const char *path = s->options->site;
+	bool trusted = session_trust(s, path);
 	int error = site_read(path, &s->findings, &site->site);
 
 	report_string(s->report, "site", "site", path);
@@ -44,7 +45,7 @@ bool rails_site_take(struct cmd_session *s, const char *names, struct rails_site
 	if (!site->site || !site_choose(s, site->site, true, names, &site->fabrics, &site->count))
 		return false;
 	site->words.taking = true;
-	if (!prepare(s, site))
+	if (!site_may_run(s, site->fabrics, site->count, trusted) || !prepare(s, site))
 		return false;
 	error = workers_run(s->ctx, site->workers, site->count, NULL, NULL);
 	if (error != 0)

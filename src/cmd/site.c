@@ -12,7 +12,6 @@
 #include "site_args.h"
 #include "workers.h"
 
-#include "ibqos/rights.h"
 #include "ibqos/site.h"
 
 struct part {
@@ -135,29 +134,34 @@ static bool choose(struct site_run *run, const char *names)
 	return good;
 }
 
-/*
- * What the file has run is run with the rights of who runs this: not by the word of somebody else. With nothing to run that others have
- * written is told, as of any file.
- */
-static bool may_run(struct site_run *run, bool trusted)
+bool site_may_run(struct cmd_session *s, const struct site_fabric *const *fabrics, size_t count, bool trusted)
 {
-	struct finding_list *findings = &run->s->findings;
-
-	if (trusted || run->words.options->from || strcmp(run->s->ctx->command, "diff") == 0)
-		return true;
-	for (size_t i = 0; i < run->count; i++) {
-		const struct site_fabric *f = run->parts[i].fabric;
-
-		if (f->via_count == 0 && !f->program)
+	for (size_t i = 0; i < count && !trusted; i++) {
+		if (fabrics[i]->via_count == 0 && !fabrics[i]->program)
 			continue;
-		for (size_t n = 0; n < findings->count; n++)
-			if (findings->items[n].code == FINDING_FILE_UNTRUSTED)
-				findings->items[n].severity = FINDING_UNKNOWN;
-		session_fail(run->s, "refused: site %s has programs run for fabric %s, and somebody else can have written it",
-			     run->words.options->site, f->name);
+		for (size_t n = 0; n < s->findings.count; n++)
+			if (s->findings.items[n].code == FINDING_FILE_UNTRUSTED)
+				s->findings.items[n].severity = FINDING_UNKNOWN;
+		session_fail(s, "refused: site %s has programs run for fabric %s, and somebody else can have written it", s->options->site,
+			     fabrics[i]->name);
 		return false;
 	}
 	return true;
+}
+
+/* Files of this host are looked at without a program of the site's. */
+static bool may_run(struct site_run *run, bool trusted)
+{
+	const struct site_fabric *fabric;
+	bool may = true;
+
+	if (run->words.options->from || strcmp(run->s->ctx->command, "diff") == 0)
+		return true;
+	for (size_t i = 0; i < run->count && may; i++) {
+		fabric = run->parts[i].fabric;
+		may = site_may_run(run->s, &fabric, 1, trusted);
+	}
+	return may;
 }
 
 /* --- their workers --- */
@@ -420,20 +424,9 @@ static void show_progress(void *arg, const struct worker *workers, size_t count)
 		      line->terminal ? ": " : "", line->ctx->command, count - left, count, (double)(now - line->first_ns) / 1e9, names);
 }
 
-/*
- * A worker gives up by itself what it does not need. Before that, what stands before it (setpriv, runuser, ssh) may need any right, and
- * to end what has become another user's is a right of its own.
- */
-static void give_up_rights(void *arg)
-{
-	struct site_run *run = arg;
-
-	rights_keep(run->s->ctx, RIGHTS_END);
-}
-
 static void look(struct site_run *run)
 {
-	int error = workers_run(run->s->ctx, run->workers, run->count, give_up_rights, show_progress, run);
+	int error = workers_run(run->s->ctx, run->workers, run->count, show_progress, run);
 
 	ctx_progress_end(run->s->ctx);
 	if (error != 0) {

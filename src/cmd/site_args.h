@@ -37,4 +37,10 @@ bool site_choose(struct cmd_session *s, struct site *site, bool ports, const cha
 
 void site_argv_free(char **argv);
 
+/*
+ * Whether workers of these may be started. False, told: one has a program run, and the site file is not `trusted` (session_trust()): what
+ * it has run is run with the rights of who runs this, not by the word of somebody else.
+ */
+bool site_may_run(struct cmd_session *s, const struct site_fabric *const *fabrics, size_t count, bool trusted);
+
 #endif

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ibqos/rights.h"
+
 #define WAKE_MS 200    /* a stop is seen, and a deadline, so late at most */
 #define GRACE_NS 10000000000ull /* between asking to end and killing */
 #define DRAIN_NS 2000000000ull  /* for what others hold open of an ended worker */
@@ -281,7 +283,7 @@ static void wait_for_news(const struct worker *workers, const bool *over, size_t
 	poll(polled, used, WAKE_MS);
 }
 
-int workers_run(const struct ibqos_ctx *ctx, struct worker *workers, size_t count, void (*begun)(void *arg),
+int workers_run(const struct ibqos_ctx *ctx, struct worker *workers, size_t count,
 		void (*news)(void *arg, const struct worker *workers, size_t count), void *arg)
 {
 	struct pollfd *polled = calloc(count * 3 + 1, sizeof(*polled));
@@ -299,7 +301,11 @@ int workers_run(const struct ibqos_ctx *ctx, struct worker *workers, size_t coun
 		workers[i].began_ns = clock_ns();
 		start(&workers[i]);
 	}
-	begun(arg);
+	/*
+	 * A worker gives up by itself what it does not need. Before that, what stands before it (setpriv, runuser, ssh) may need any
+	 * right, and to end what has become another user's is a right of its own.
+	 */
+	rights_keep(ctx, RIGHTS_END);
 	while (left > 0) {
 		wait_for_news(workers, over, count, polled);
 		if (stopped_ns == 0 && ctx_stopped(ctx))

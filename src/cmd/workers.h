@@ -36,11 +36,11 @@ struct worker {
 };
 
 /*
- * Runs all of them and returns when all have ended, or -errno if none could be looked after. `begun` is called once, when all have been
- * started and nothing of them has been read; `news` (may be NULL) is called
+ * Runs all of them and returns when all have ended, or -errno if none could be looked after. Rights of root are given up (RIGHTS_END) when
+ * all have been started and nothing of them has been read. `news` (may be NULL) is called
  * each time that something may have happened, some times a second at least. When ctx_stopped() all are asked to end (SIGTERM), and killed 10 s later.
  */
-int workers_run(const struct ibqos_ctx *ctx, struct worker *workers, size_t count, void (*begun)(void *arg),
+int workers_run(const struct ibqos_ctx *ctx, struct worker *workers, size_t count,
 		void (*news)(void *arg, const struct worker *workers, size_t count), void *arg);
 void workers_clear(struct worker *workers, size_t count);
 

@@ -178,7 +178,7 @@ def test_a_site(ibqos, tmp_path):
         for entry in (via, {"program": str(tmp_path / "other")}):
             write(entry)
             spoil(path, way)
-            for command in (("discover",), ("snapshot", tmp_path / "set"), ("apply", "--stage", tmp_path / "stage", "/dev/null")):
+            for command in (("discover",), ("rails",), ("snapshot", tmp_path / "set"), ("apply", "--stage", tmp_path / "stage", "/dev/null")):
                 r = ibqos(*command, "--site", path, "--format", "json").ok(3)
                 assert untrusted(r) == [(str(path), f"file {path} {MODE[way]}", "unknown")], r
                 assert "refused: " in r.stderr and not mark.exists() and not (tmp_path / "set").exists()
