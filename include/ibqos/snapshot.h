@@ -97,9 +97,10 @@ int snapshot_decode(const void *data, size_t size, struct snapshot **snapshot, s
 
 /*
  * Replaces names and GUIDs, the fabric's label is dropped. `map` is the text of the map that an earlier one left, or
- * empty: GUIDs that it has get the same ones again. *more is what is to be added to it, freed by the caller: lines
- * `#= 0xNEW 0xREAL`, and for nodes `0xNEW "real name"`, so that it serves as node-name map of what is said of the
- * redacted snapshot. -EBADMSG: *line of the map cannot be read; then and on -ENOMEM the snapshot can only be freed.
+ * empty: GUIDs that it has get the same ones again; what two maps made never has a GUID in common (32 bits of a map's
+ * are by chance). *more is what is to be added to it, freed by the caller: lines `#= 0xNEW 0xREAL`, and for nodes
+ * `0xNEW "real name"`, so that it serves as node-name map of what is said of the redacted snapshot. -EBADMSG: *line of
+ * the map cannot be read; then and on any other error the snapshot can only be freed.
  */
 int snapshot_redact(struct snapshot *snapshot, const char *map, size_t size, char **more, unsigned *line);
 

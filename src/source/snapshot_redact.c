@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(entry) ((entry)->lost = true)
@@ -17,8 +18,11 @@
 #include "snapshot_parts.h"
 
 #define MAP_MARK "#=" /* begins a line of the map that names a GUID: #= 0xNEW 0xREAL */
-/* Not an address of any maker: bit 57 is that of locally administered ones (IEEE EUI-64). */
-#define NEW_BASE 0x0200000000000000
+/*
+ * Not an address of any maker: bit 57 is that of locally administered ones (IEEE EUI-64). Then 32 bits that a map was begun
+ * with, by chance, so that what two maps made is not taken for the same nodes; then a number.
+ */
+#define NEW_TOP 0x02u
 #define NUMBER_MAX 0xffffffu /* GUIDs of a map */
 #define GUID_TEXT 19
 #define NAME_TEXT 48
@@ -32,6 +36,7 @@ struct pair {
 struct redacting {
 	struct snapshot *s;
 	struct pair *map;
+	uint64_t base; /* of the GUIDs of this map; 0: not known yet */
 	uint64_t last; /* the highest number that the map has given */
 	bool *named;   /* by number: the map has a line with its name */
 	size_t named_room;
@@ -56,6 +61,23 @@ static void put64(uint8_t *at, uint64_t value)
 
 /* --- the map --- */
 
+static bool is_new(uint64_t guid)
+{
+	return guid >> 56 == NEW_TOP && (guid & NUMBER_MAX) != 0;
+}
+
+static int begin_map(struct redacting *r)
+{
+	uint32_t chance;
+
+	if (r->base != 0)
+		return 0;
+	if (getentropy(&chance, sizeof(chance)) != 0)
+		return -errno;
+	r->base = (uint64_t)NEW_TOP << 56 | (uint64_t)chance << 24;
+	return 0;
+}
+
 static struct pair *add_pair(struct redacting *r, uint64_t real, uint64_t new)
 {
 	struct pair *pair = calloc(1, sizeof(*pair));
@@ -72,8 +94,8 @@ static struct pair *add_pair(struct redacting *r, uint64_t real, uint64_t new)
 		r->lost = true;
 		return NULL;
 	}
-	if (new - NEW_BASE > r->last)
-		r->last = new - NEW_BASE;
+	if ((new & NUMBER_MAX) > r->last)
+		r->last = new & NUMBER_MAX;
 	return pair;
 }
 
@@ -102,10 +124,10 @@ static bool read_guid(const char **at, const char *end, uint64_t *guid)
 /* Whether the map names one already; from now on it does. */
 static bool is_named(struct redacting *r, uint64_t new)
 {
-	uint64_t number = new - NEW_BASE;
+	uint64_t number = new & NUMBER_MAX;
 	bool *grown, before;
 
-	if (number > NUMBER_MAX)
+	if (!is_new(new))
 		return true;
 	grown = array_grow(r->named, &r->named_room, (size_t)number + 1, sizeof(*grown));
 	if (!grown) {
@@ -129,8 +151,9 @@ static int read_map(struct redacting *r, const char *text, size_t size, unsigned
 		if ((size_t)(stop - at) > strlen(MAP_MARK) && memcmp(at, MAP_MARK, strlen(MAP_MARK)) == 0) {
 			at += strlen(MAP_MARK);
 			if (!read_guid(&at, stop, &new) || !read_guid(&at, stop, &real) || at != stop ||
-			    new <= NEW_BASE || new - NEW_BASE > NUMBER_MAX || find_pair(r, real))
+			    !is_new(new) || (r->base != 0 && r->base != (new & ~(uint64_t)NUMBER_MAX)) || find_pair(r, real))
 				return -EBADMSG;
+			r->base = new & ~(uint64_t)NUMBER_MAX;
 			add_pair(r, real, new);
 		} else if (stop - at > 2 && at[0] == '0' && at[1] == 'x' && read_guid(&at, stop, &new)) {
 			is_named(r, new);
@@ -166,7 +189,11 @@ static uint64_t new_guid(struct redacting *r, uint64_t real)
 		return 0;
 	pair = find_pair(r, real);
 	if (!pair) {
-		pair = add_pair(r, real, NEW_BASE + r->last + 1);
+		if (r->last == NUMBER_MAX) {
+			r->lost = true;
+			return 0;
+		}
+		pair = add_pair(r, real, r->base + r->last + 1);
 		if (!pair)
 			return 0;
 		add_line(r, MAP_MARK " 0x%016" PRIx64 " 0x%016" PRIx64 "\n", pair->new, real);
@@ -216,14 +243,14 @@ static const char *const kinds[] = {"node", "adapter", "switch", "router"};
 
 static void new_name(unsigned kind, uint64_t guid, char name[NAME_TEXT])
 {
-	snprintf(name, NAME_TEXT, "%s-%" PRIu64, kinds[kind], guid - NEW_BASE);
+	snprintf(name, NAME_TEXT, "%s-%" PRIu64, kinds[kind], guid & NUMBER_MAX);
 }
 
 bool snapshot_name_redacted(uint64_t guid, const char *name)
 {
 	char given[NAME_TEXT];
 
-	if (!name || guid <= NEW_BASE || guid - NEW_BASE > NUMBER_MAX)
+	if (!name || !is_new(guid))
 		return false;
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		new_name(i, guid, given);
@@ -403,6 +430,8 @@ int snapshot_redact(struct snapshot *snapshot, const char *map, size_t size, cha
 	int error = read_map(&r, map, size, line);
 
 	*more = NULL;
+	if (error == 0)
+		error = begin_map(&r);
 	if (error == 0) {
 		redact_all(&r);
 		snapshot_put(&r.more, "", 1);

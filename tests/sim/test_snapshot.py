@@ -182,6 +182,12 @@ def test_redacted(up):
         assert f"'{to}' is {'the map of --redact' if to == names else 'what --from reads'}: write to another file" in said
     with open(real, "rb") as one, open(names, "rb") as of:
         assert (one.read(), of.read()) == (unredacted, map_before)
+    # by another map nothing is the same, although it may be: no node is taken for one of the first
+    other = f.path("other.snap")
+    f.ibqos("snapshot", other, "--from", real, "--redact", f.path("other")).ok(3)
+    assert not {p["guid"] for p in snap["PORT"]} & {p["guid"] for p in snapfile.read(other)["PORT"]} - {0}
+    assert len(f.ibqos("diff", path, other, "--format", "json").ok(3).json["findings"]) >= len(f.net.nodes)
+    assert "more than one fabric" in f.ibqos("merge", f.path("m.snap"), path, other).ok(3).stderr and not os.path.exists(f.path("m.snap"))
     with open(names, "a", encoding="ascii") as of:
         of.write("#= 0x1 0x2\n")
     assert f"line {len(map_before.splitlines()) + 1}" in f.ibqos("snapshot", path, "--from", real, "--redact", names).ok(3).stderr
