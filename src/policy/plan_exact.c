@@ -150,7 +150,7 @@ static void check_shared(const struct policy *policy, const struct plan *plan, s
 		free(names);
 		names = sharers(plan, QOS_PORT_SWE, vl, code, &apart);
 		if (names && apart) {
-			f = tell(policy, FINDING_PLAN_FEWER_VLS, policy->tables.mark, findings);
+			f = tell(policy, FINDING_PLAN_CLASSES_FOLD, policy->tables.mark, findings);
 			finding_set(&f->what, "links of %u VLs", plan->vls);
 			finding_set(&f->got, "VL %u: %s", vl, names);
 		}
