@@ -315,4 +315,6 @@ def test_a_large_answer_is_streamed(fakes, tmp_path, ibqos):
         assert p.returncode == 2, p.stderr.read()
         p.stderr.close()
         assert len(json.loads(out.read_text())["fabrics"][1]["links"]) == count + 2
+    if "ASAN_OPTIONS" in os.environ:
+        return  # what is freed stays in AddressSanitizer's quarantine
     assert peaks[1] < peaks[0] + 4096, peaks  # KiB; the answers are 2 x 2.5 MB

@@ -128,6 +128,13 @@ def run(argv, timeout=60, stdin=None, **kwargs):
     return r
 
 
+def bounds(memory, cpu):
+    """What bounds the command behind it to so many bytes of address space and seconds of processor time. Under AddressSanitizer,
+    whose shadow takes more address space than any bound has, the time alone, and five times it."""
+    sanitized = "ASAN_OPTIONS" in os.environ
+    return ["prlimit", *([] if sanitized else [f"--as={memory}"]), f"--cpu={cpu * 5 if sanitized else cpu}", "--core=0"]
+
+
 def binary():
     return os.path.abspath(os.environ.get("IBQOS_BIN") or os.path.join(TOP, "build/release/ibqos"))
 

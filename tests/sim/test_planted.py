@@ -182,6 +182,6 @@ def test_what_is_no_file(fab, tmp_path, what):
     for path in (pipe, sparse, "/dev/zero", "/proc/self/mem", "/proc/kmsg", "/dev/full", tmp_path):
         if what == "log" and path in (pipe, sparse, "/dev/zero", "/dev/full"):
             continue  # a log is read as a stream, from pipes too, as long as there is some: tests/cli/test_job_log.py
-        r = run.run(["prlimit", "--as=1000000000", "--cpu=20", run.binary(), *words, path], cwd=f.dir, env=f.env(), timeout=60)
+        r = run.run([*run.bounds(1_000_000_000, 20), run.binary(), *words, path], cwd=f.dir, env=f.env(), timeout=60)
         assert r.returncode in (1, 3) or (what == "sysfs" and r.returncode == 2), (path, r)
         assert len(r.stdout) + len(r.stderr) < 100000
