@@ -44,6 +44,7 @@ static int take(struct state *state, struct match_index *earlier, struct finding
 {
 	size_t at = match_take(state, earlier, f);
 	struct state_finding *s = at == SIZE_MAX ? NULL : &state->findings[at];
+	bool known = s;
 	char text[STATE_TIME];
 
 	if (!s)
@@ -56,7 +57,7 @@ static int take(struct state *state, struct match_index *earlier, struct finding
 	s->clean = 0;
 	s->peer_guid = f->peer_guid;
 	s->peer_port = f->peer_port;
-	f->first_seen = s->first;
+	f->first_seen = known ? s->first : 0; /* one of this run; its time comes when changes were sifted */
 	if (s->first < now) {
 		state_time_text(s->first, text);
 		finding_append(&f->detail, "first seen %s", text);
@@ -253,8 +254,7 @@ static bool is_change(const struct finding *f, void *arg)
 	const struct sifting *s = arg;
 	const struct state_ack *ack;
 
-	/* in the second of the run before, too: twice is better than never */
-	if (f->first_seen == 0 || f->first_seen > s->look->since || f->first_seen == s->look->now)
+	if (f->first_seen == 0 || f->first_seen > s->look->since)
 		return true;
 	ack = is_kept(f) ? ack_of(s->state, s->acks, f) : NULL;
 	if (ack && ack->until <= s->look->now && ack->until > s->look->since)
@@ -280,6 +280,9 @@ int state_findings(struct state *state, struct state_look *look, struct finding_
 			error = take(state, &earlier, &findings->items[i], look->now);
 	if (error == 0 && look->since)
 		finding_list_filter(findings, is_change, &sifting);
+	for (size_t i = 0; i < findings->count && error == 0; i++)
+		if (is_kept(&findings->items[i]) && findings->items[i].first_seen == 0)
+			findings->items[i].first_seen = look->now;
 	if (error == 0)
 		error = keep_earlier(state, look, findings);
 	if (error == 0) {

@@ -38,13 +38,13 @@ def test_each_example_works(tmp_path):
                  "job log", "job host", "job bw-plan", "job bw-read", "maintenance drain", "maintenance begin", "maintenance end", "maintenance list",
                  "apply", "confirm", "rollback"]
         assert sorted(order) == sorted(lines)
-        # what no systemd, no adapter and no measurement of the machine can give is refused, but for no fault of the line
+        # what no systemd, no adapter, no site file and no measurement of the machine can give is refused, but for no fault of the line
         refused = {"apply": 3, "job host": 3, "job bw-read": 3, "confirm": 3, "rollback": 3}
         bad = []
         for name in order:
             for line in lines[name]:
                 r = m.shell(line.replace("20261130T101112Z", change).replace("--wait 2h", "--wait 1s"))
-                codes = (0, 1, 2, refused.get(name, 0)) if "--sample" not in line else (2, 3)
+                codes = (0, 1, 2, 3 if "--site" in line else refused.get(name, 0)) if "--sample" not in line else (2, 3)
                 if "Try `" in r.stderr or "unknown command" in r.stderr or r.returncode not in codes:
                     bad.append(str(r)[-1500:])
         assert not bad, "\n\n".join(bad)

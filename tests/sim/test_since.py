@@ -31,6 +31,7 @@ def test_two_runs_in_one_second(look):
     """What the second of them is the first to see is not what was there before."""
     look(T0, DATA).ok(0)
     assert found(since(look, T0, "last", OLD).ok(1)) == [OLD_F]
+    assert found(since(look, T0, "last", OLD).ok(0)) == []
     assert OLD_F not in found(since(look, T0 + 300, "last", OLD).ok(2))  # but that it grew
 
 
