@@ -144,6 +144,7 @@ def test_a_bad_answer_loses_its_own_fabric_only(fakes, ibqos, kind):
     assert 'ibqos_up{command="discover",fabric="x"} 0' in text and 'ibqos_up{command="discover",fabric="rail2"} 1' in text
 
 
+@pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="each of millions of comparisons would look at the whole of both strings")
 def test_counts_beyond_reason(fakes, ibqos):
     """Fields are compared one by one: too many are refused; as many as are taken end soon, with names made up to be in the way too."""
     end = '["e",0,false]'
