@@ -153,6 +153,8 @@ int text_to_u64(const char *text, uint64_t max, uint64_t *value);
  * seconds.
  */
 int text_duration(const char *text, uint64_t max, uint64_t *seconds);
+/* A word as sh takes it: as it is, or in single quotes, in which nothing means anything but the quote itself. Freed by the caller; NULL: out of memory. */
+char *text_shell_word(const char *word);
 
 /*
  * Host names as batch systems write them: "gpu-[001-008,012],login-1"; any number of brackets in a name, numbers as

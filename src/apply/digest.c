@@ -174,33 +174,9 @@ int shared_keys_text(const struct text *conf, char **out, size_t *size)
 	return error;
 }
 
-/* A word for sh: as it is, or in single quotes. */
-char *shell_word(const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
-	char *text = NULL;
-	size_t size;
-	FILE *out;
-
-	if (*word && word[strspn(word, plain)] == '\0')
-		return strdup(word);
-	out = open_memstream(&text, &size);
-	if (!out)
-		return NULL;
-	fputc('\'', out);
-	for (; *word; word++) {
-		if (*word == '\'')
-			fputs("'\\''", out);
-		else
-			fputc(*word, out);
-	}
-	fputc('\'', out);
-	return text_stream_end(out, &text) == 0 ? text : NULL;
-}
-
 char *apply_digest_command(const char *conf_path)
 {
-	char *conf = shell_word(conf_path), *text = NULL;
+	char *conf = text_shell_word(conf_path), *text = NULL;
 
 	if (!conf || asprintf(&text,
 			      "{ sed 's/#.*//; s/\\r//g' %s | awk 'BEGIN {v[\"max_op_vls\"] = 5; v[\"routing_engine\"] = \"(null)\"; "

@@ -120,7 +120,7 @@ static void tell_reload(FILE *out, const struct apply_preflight *p)
 static int tell_steps(FILE *out, const struct transaction *t, const char *policy)
 {
 	const struct apply_preflight *p = &t->result->preflight;
-	char *folder = shell_word(t->options->stage), *conf = shell_word(t->conf.path), *rules = shell_word(t->rules.path);
+	char *folder = text_shell_word(t->options->stage), *conf = text_shell_word(t->conf.path), *rules = text_shell_word(t->rules.path);
 	int error = folder && conf && rules ? 0 : -ENOMEM;
 
 	if (error == 0) {
@@ -145,7 +145,7 @@ static int tell_steps(FILE *out, const struct transaction *t, const char *policy
 int steps_text(const struct transaction *t, const char *policy, char **text)
 {
 	size_t size;
-	char *word = shell_word(policy);
+	char *word = text_shell_word(policy);
 	FILE *out = word ? open_memstream(text, &size) : NULL;
 	int error, ended;
 
@@ -219,7 +219,7 @@ int stage(struct transaction *t, const struct policy *policy)
 /* Which config it is, the policy says, or whoever is on that host. */
 static int tell_other_host(const char *folder, char **text)
 {
-	char *word = shell_word(folder);
+	char *word = text_shell_word(folder);
 	int made = word ? asprintf(text,
 				   "# OpenSM runs on another host: copy %s/" STAGED_POLICY " there, and there\n"
 				   "ibqos plan " STAGED_POLICY "\n"

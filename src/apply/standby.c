@@ -285,13 +285,13 @@ static char *host_of(const struct preflight_sm *sm)
 static int tell_one(FILE *out, const struct transaction *t, const struct preflight_sm *sm, const char *folder,
 		    const char *policy)
 {
-	char *host = host_of(sm), *conf = shell_word(t->conf.path), *rules = shell_word(t->rules.path);
+	char *host = host_of(sm), *conf = text_shell_word(t->conf.path), *rules = text_shell_word(t->rules.path);
 	char *command = apply_digest_command(t->conf.path), *append = NULL, *from = NULL, *word = NULL;
 	int error = -ENOMEM;
 
 	if (host && conf && rules && command && asprintf(&from, "%s", folder) >= 0 &&
 	    asprintf(&append, "cp -p %s %s.before-ibqos && cat >>%s", conf, conf, conf) >= 0)
-		word = shell_word(append);
+		word = text_shell_word(append);
 	if (word) {
 		fprintf(out, "# %s, port GUID 0x%016llx: if its files lie elsewhere, with other paths\n", sm->name ? sm->name : "standby",
 			(unsigned long long)sm->guid);
@@ -299,7 +299,7 @@ static int tell_one(FILE *out, const struct transaction *t, const struct preflig
 		free(word);
 		free(append);
 		append = NULL;
-		word = asprintf(&append, "cat >%s", rules) < 0 ? NULL : shell_word(append);
+		word = asprintf(&append, "cat >%s", rules) < 0 ? NULL : text_shell_word(append);
 	}
 	if (word) {
 		fprintf(out, "ssh %s %s <%s/qos-policy.conf\n", host, word, from);
@@ -325,7 +325,7 @@ int tell_state_dir(FILE *out, const struct transaction *t)
 
 	if (strcmp(t->ctx->state_dir, IBQOS_STATE_DIR) == 0)
 		return 0;
-	word = shell_word(t->ctx->state_dir);
+	word = text_shell_word(t->ctx->state_dir);
 	if (!word)
 		return -ENOMEM;
 	fprintf(out, " --state-dir %s", word);

@@ -64,6 +64,5 @@ int survey_files(struct transaction *t, struct survey *s);
 
 /* The keys that all OpenSMs must have the same, to be put behind a standby's config. The caller frees *text. */
 int shared_keys_text(const struct text *conf, char **text, size_t *size);
-char *shell_word(const char *word); /* for sh, quoted where needed; NULL: out of memory */
 
 #endif

@@ -192,29 +192,9 @@ static void add_word(struct line *line, char *word)
 	grown[line->count++] = word;
 }
 
-/* As a shell has it: nothing in single quotes means anything but the quote itself. */
-static char *quoted_word(const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=@%+";
-	char *text = NULL;
-	size_t size;
-	FILE *out;
-
-	if (*word && word[strspn(word, plain)] == '\0')
-		return strdup(word);
-	out = open_memstream(&text, &size);
-	if (!out)
-		return NULL;
-	fputc('\'', out);
-	for (; *word; word++)
-		fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, out);
-	fputc('\'', out);
-	return text_stream_end(out, &text) == 0 ? text : NULL;
-}
-
 static void add(struct line *line, const char *word)
 {
-	add_word(line, line->quoted ? quoted_word(word) : strdup(word));
+	add_word(line, line->quoted ? text_shell_word(word) : strdup(word));
 }
 
 static void add_option(struct line *line, const char *name, const char *value)

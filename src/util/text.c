@@ -242,3 +242,26 @@ void text_wrap(FILE *out, unsigned indent, unsigned width, const char *text)
 	}
 	fputc('\n', out);
 }
+
+char *text_shell_word(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+
+	if (*word && word[strspn(word, plain)] == '\0')
+		return strdup(word);
+	out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	fputc('\'', out);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*word, out);
+	}
+	fputc('\'', out);
+	return text_stream_end(out, &text) == 0 ? text : NULL;
+}
