@@ -3,8 +3,8 @@
 """make bench: many fabrics in one run (--site), beside each of them alone.
 
 Rails of simulated fabrics with an OpenSM each. A turn is one run of all of them and then one of each alone, with the same limits; the ratio
-of the turn is that of all over the slowest one. First each answer comes a millisecond late, as from a real fabric, so that waiting
-dominates; then at once, where all rails, their simulators and ibqos share this machine's processors: that figure is told, no more.
+of the turn is that of all over the slowest one. First each answer comes a millisecond late, as from a real fabric, with the usual window
+and with one packet on the way at a time, where waiting dominates; then at once, where all rails, their simulators and ibqos share this machine's processors: that figure is told, no more.
 
     tests/bench/rails.py [--rails 8] [--hosts 36] [--turns 3] [--delay 1]     (IBQOS_BIN, IBQOS_OVERLAY as for tests)
 """
@@ -48,20 +48,20 @@ def rails_up(stack, folder, options):
     return up
 
 
-def turn(site, ups, words):
+def turn(site, ups, words, limit):
     """Seconds of all at once, of the slowest alone, of all alone one after the other; CPU seconds of all at once."""
-    whole = measure.program(site.argv(*words, "--format", "json"), cwd=site.dir, env=dict(os.environ), ok=(0, 1, 2))
-    alone = [measure.program([run.binary(), *words, "--format", "json", *([f.path("policy.yaml")] if words == ["verify"] else [])], cwd=f.dir,
+    whole = measure.program(site.argv(*words, *limit, "--format", "json"), cwd=site.dir, env=dict(os.environ), ok=(0, 1, 2))
+    alone = [measure.program([run.binary(), *words, *limit, "--format", "json", *([f.path("policy.yaml")] if words == ["verify"] else [])], cwd=f.dir,
                              env=f.env(), ok=(0, 1, 2)).seconds for f in ups.values()]
     return whole.seconds, max(alone), sum(alone), whole.cpu
 
 
-def measured(site, ups, words, late, turns):
-    turn(site, ups, words)  # warms up
-    found = [turn(site, ups, words) for _ in range(turns)]
+def measured(site, ups, words, limit, late, turns):
+    turn(site, ups, words, limit)  # warms up
+    found = [turn(site, ups, words, limit) for _ in range(turns)]
     ratios = sorted(t[0] / t[1] for t in found)
     whole, slowest, each, cpu = (statistics.median(t[i] for t in found) for i in range(4))
-    print(f"| {' '.join(words)} | {late} | **{statistics.median(ratios):.2f}** ({ratios[0]:.2f} to {ratios[-1]:.2f}) | {whole:.3g} s | {slowest:.3g} s | {each:.3g} s | "
+    print(f"| {' '.join([*words, *limit])} | {late} | **{statistics.median(ratios):.2f}** ({ratios[0]:.2f} to {ratios[-1]:.2f}) | {whole:.3g} s | {slowest:.3g} s | {each:.3g} s | "
           f"{cpu:.2g} s |", flush=True)
 
 
@@ -89,7 +89,8 @@ def main():
             for f in ups.values():
                 f.rules(rule)
             for words in (["verify"], ["audit"], ["audit", "--counters"]):
-                measured(site, ups, words, late, a.turns)
+                for limit in ([], ["-o", "1"]) if rule else ([],):
+                    measured(site, ups, words, limit, late, a.turns)
     return 0
 
 
