@@ -45,19 +45,20 @@ def main(form):
     if form == "version":
         print(versions[0][0])
         return
-    for version, date, entries in versions:
+    for n, (version, date, entries) in enumerate(versions):
+        if n:
+            print()
         if form == "deb":
             print(f"ibqos ({version}-1) unstable; urgency=medium\n")
             for entry in entries:
                 print(textwrap.fill(entry, 78, initial_indent="  * ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False))
-            print(f"\n -- {who}  {date:%a, %d %b %Y %H:%M:%S} +0000\n")
+            print(f"\n -- {who}  {date:%a, %d %b %Y %H:%M:%S} +0000")
         else:
             print(f"* {date:%a %b %d %Y} {who} - {version}-1")
             for entry in entries:
                 # a macro would be expanded
                 print(textwrap.fill(entry.replace("%", "%%"), 78, initial_indent="- ", subsequent_indent="  ", break_long_words=False,
                                     break_on_hyphens=False))
-            print()
 
 
 if len(sys.argv) != 2 or sys.argv[1] not in ("deb", "rpm", "version"):

@@ -16,7 +16,7 @@ tests=(clang libclang-rt-dev libopensm-dev libcmocka-dev python3-pytest python3-
 	bash-completion zsh locales)
 extra=(clang-tidy cppcheck valgrind shellcheck prometheus prometheus-node-exporter mmdebstrap
 	chromium chromium-driver python3-selenium
-	debhelper dpkg-dev lintian faketime systemd file)
+	debhelper dpkg-dev lintian faketime systemd file rpm rpmlint)
 services=(opensm prometheus prometheus-node-exporter) # that Debian would start
 
 quiet=

@@ -6,7 +6,8 @@
 #   package.sh dist         ibqos-VERSION.tar.gz: what git tracks, and all but build/ where there is no git
 #   package.sh deb          Debian packages; DEB_BUILD_OPTIONS, DEBFULLNAME and DEBEMAIL as dpkg-buildpackage(1) and debchange(1) have them
 #   package.sh deb-source   Debian source package, for sbuild and autopkgtest
-#   package.sh rpm          RPM packages
+#   package.sh rpm          RPM packages; RPMBUILD_OPTIONS as rpmbuild(8) has them
+#   package.sh rpm-spec     what they are built by: contrib/rpm/ibqos.spec with the version and the changelog of the tree
 #
 # The same tree makes the same files, wherever and whenever: its date is SOURCE_DATE_EPOCH, or that of the last commit, or of
 # CHANGELOG.md.
@@ -69,6 +70,15 @@ debian_folder() {
 	[ -z "${DEBEMAIL:-}" ] || sed -i "s/^Maintainer: .*/Maintainer: ${DEBFULLNAME:-ibqos authors} <$DEBEMAIL>/" "$tree/debian/control"
 }
 
+rpm_spec() {
+	mkdir -p "$out"
+	{
+		sed "s/^Version:.*/Version:        $version/" contrib/rpm/ibqos.spec
+		echo
+		scripts/changelog.py rpm
+	} >"$out/ibqos.spec"
+}
+
 case ${1:-} in
 dist)
 	copy_tree
@@ -103,11 +113,7 @@ rpm)
 	copy_tree
 	tarball "$out/ibqos-$version.tar.gz"
 	rm -rf "$tree"
-	{
-		sed "s/^Version:.*/Version:        $version/" contrib/rpm/ibqos.spec
-		echo
-		scripts/changelog.py rpm
-	} >"$out/ibqos.spec"
+	rpm_spec
 	# shellcheck disable=SC2086
 	rpmbuild -bb --define "_topdir $out/rpm" --define "_sourcedir $out" --define "_rpmdir $out" \
 		--define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" --define "_buildhost localhost" \
@@ -115,8 +121,12 @@ rpm)
 	rm -rf "$out/rpm"
 	find "$out" -name "ibqos*-$version-*.rpm"
 	;;
+rpm-spec)
+	rpm_spec
+	echo "$out/ibqos.spec"
+	;;
 *)
-	sed -n '3,13s/^# \{0,1\}//p' "$0"
+	sed -n '3,14s/^# \{0,1\}//p' "$0"
 	exit 1
 	;;
 esac
