@@ -142,7 +142,7 @@ void report_by_fabric(struct report *r);
  * before a use is made of it. With `r` NULL it is checked only, and what a later run with `r` would give is known to be good.
  * `in` is read from where it stands to its end.
  * 0; -EINVAL: it is not what `command` about `fabric` answers, is cut off or another format's: *fault says what (freed by the
- * caller); -EIO; -ENOMEM.
+ * caller); -EINTR: ctx_stopped(), and what `r` got is not whole; -EIO; -ENOMEM.
  */
 #define REPORT_CALLS_MARK "{\"ibqos_answer\":" /* how it begins */
 #define REPORT_CALLS_FORMAT 1
@@ -152,8 +152,8 @@ struct report_replayed {
 	char version[32]; /* of the ibqos that answered */
 	char digest[32];  /* of the nodes that were found: the same for the same fabric; "": not told */
 };
-int report_replay(FILE *in, const char *command, const char *fabric, struct report *r, struct finding_list *findings,
-		  struct report_replayed *out, char **fault);
+int report_replay(const struct ibqos_ctx *ctx, FILE *in, const char *command, const char *fabric, struct report *r,
+		  struct finding_list *findings, struct report_replayed *out, char **fault);
 
 /* Ends the report with the verdict ("clean", "warning", "critical", "unknown"), flushes, frees. 0 or -errno of any write. */
 int report_end(struct report *r, enum ibqos_exit exit_code);

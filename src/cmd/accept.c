@@ -288,10 +288,10 @@ static enum ibqos_exit run(struct accepting *a)
 	struct cmd_side old = {0}, new = {0};
 	struct diff_result diff = {0};
 	enum ibqos_exit code;
-	bool fit = cmd_side_open(a->s, a->o->accept, &new);
+	bool fit = cmd_side_open(a->s, a->s->ctx, a->o->accept, NULL, &new);
 
 	if (fit && a->old)
-		fit = cmd_side_open(a->s, a->o->baseline, &old);
+		fit = cmd_side_open(a->s, a->s->ctx, a->o->baseline, NULL, &old);
 	fit = fit && is_fit(a, &new, a->old ? &old : NULL);
 	if (fit && a->old) {
 		cmd_sides_report(a->s->report, a->o->baseline, &old, a->o->accept, &new);

@@ -106,6 +106,7 @@ struct cmd_options {
 	unsigned scope_count;			/* 0: all of it */
 	const char *argument[CMD_ARGUMENTS];
 	unsigned arguments;
+	bool asks;		   /* some of cmd_asking_children's are given */
 	const char *site;	   /* of --site: many fabrics; NULL: one */
 	const char *opensm_config; /* in place of the policy's; "none": OpenSM runs on another host; NULL: the policy's */
 };
@@ -117,6 +118,7 @@ struct cmd_options {
 extern const struct argp_child cmd_fabric_children[]; /* fabric, output and common options */
 extern const struct argp_child cmd_scope_children[];  /* as cmd_source_children, and --node, --switch, --hosts */
 extern const struct argp_child cmd_source_children[]; /* the same, and --from */
+extern const struct argp_child cmd_asking_children[]; /* those of fabric options that mean something with --site; output and common options */
 extern const struct argp_child cmd_output_children[]; /* output and common options */
 /* Parses a command line, and ends the program on bad usage; an option that is none is told with the one that may have been meant. */
 void cmd_parse(const struct argp *argp, int argc, char **argv, void *input);

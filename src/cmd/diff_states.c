@@ -56,23 +56,34 @@ const struct argp cmd_diff_states_argp = {
 	.children = cmd_output_children,
 };
 
-bool cmd_side_open(struct cmd_session *s, const char *path, struct cmd_side *side)
+int cmd_side_read(struct cmd_session *s, const struct ibqos_ctx *ctx, const char *path, const char *map, struct cmd_side *side)
 {
-	int error = source_open_file(s->ctx, path, NULL, &side->source);
+	int error = source_open_file(ctx, path, map, &side->source);
 
 	if (error == 0)
 		error = source_discover(side->source, &s->findings, &side->fabric);
-	if (error != 0) { /* the source has said what is wrong */
-		s->least = IBQOS_EXIT_UNKNOWN;
-		report_string(s->report, "error", NULL, strerror(-error));
-		return false;
-	}
+	if (error != 0)
+		return error;
 	if (source_snapshot(side->source))
 		check_snapshot_cut(source_snapshot(side->source), &s->findings);
 	else
 		finding_set(&finding_at(finding_add(&s->findings, FINDING_SOURCE_LACKS), path, 0, 0)->what,
 			    "%s", source_lacks(side->source));
+	if (source_merged(side->source))
+		session_merged(s, ctx->fabric && ctx->fabric[0] ? ctx->fabric : path, source_merged(side->source));
 	check_gaps(side->fabric, &s->findings);
+	return 0;
+}
+
+bool cmd_side_open(struct cmd_session *s, const struct ibqos_ctx *ctx, const char *path, const char *map, struct cmd_side *side)
+{
+	int error = cmd_side_read(s, ctx, path, map, side);
+
+	if (error != 0) { /* the source has said what is wrong */
+		s->least = IBQOS_EXIT_UNKNOWN;
+		report_string(s->report, "error", NULL, strerror(-error));
+		return false;
+	}
 	side->sm = (struct source_sm_query){.mgmt_class = MAD_CLASS_SMP, .attribute = MAD_SM_INFO};
 	source_ask_sm(side->source, side->fabric, &side->sm, 1);
 	return true;
@@ -313,8 +324,8 @@ enum ibqos_exit cmd_diff_states(struct ibqos_ctx *ctx, int argc, char **argv)
 		return cmd_site(ctx, &o.common, argc, argv);
 	if (!session_begin(&s, ctx, &o.common))
 		return IBQOS_EXIT_UNKNOWN;
-	if ((!o.expect || cmd_changes_read(&s, o.expect, &changes)) && cmd_side_open(&s, o.common.argument[0], &before) &&
-	    cmd_side_open(&s, o.common.argument[1], &after)) {
+	if ((!o.expect || cmd_changes_read(&s, o.expect, &changes)) && cmd_side_open(&s, ctx, o.common.argument[0], NULL, &before) &&
+	    cmd_side_open(&s, ctx, o.common.argument[1], NULL, &after)) {
 		cmd_sides_report(s.report, o.common.argument[0], &before, o.common.argument[1], &after);
 		cmd_diff_sides(&s, &before, &after, changes, &result);
 		s.figures.wanted = true;

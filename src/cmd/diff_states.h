@@ -13,8 +13,13 @@ struct cmd_side {
 	struct source_sm_query sm; /* SMInfo of the master */
 };
 
-/* Opens a file; its findings go to the session's. False, with a message, if it cannot. cmd_side_close() in any case. */
-bool cmd_side_open(struct cmd_session *s, const char *path, struct cmd_side *side);
+/*
+ * Reads a file, or the fabric of one of several that `ctx` names; `map` (NULL: none) has names of nodes. What it lacks goes to the
+ * session's findings. 0 or -errno, of which the source has said what is wrong. cmd_side_close() in any case.
+ */
+int cmd_side_read(struct cmd_session *s, const struct ibqos_ctx *ctx, const char *path, const char *map, struct cmd_side *side);
+/* The same, and asks for the master. False, told in the report too, if it cannot be read. */
+bool cmd_side_open(struct cmd_session *s, const struct ibqos_ctx *ctx, const char *path, const char *map, struct cmd_side *side);
 void cmd_side_close(struct cmd_side *side);
 /* The files and when they were taken, as fields. */
 void cmd_sides_report(struct report *r, const char *before_path, const struct cmd_side *before, const char *after_path,

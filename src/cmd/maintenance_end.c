@@ -90,7 +90,7 @@ static void compare(struct cmd_session *s, struct cmd_maintenance *c, const stru
 	struct diff_result diff = {0};
 	int error = 0;
 
-	if (!cmd_side_open(s, e->before, &old) || !cmd_side_open(s, e->after, &new))
+	if (!cmd_side_open(s, s->ctx, e->before, NULL, &old) || !cmd_side_open(s, s->ctx, e->after, NULL, &new))
 		goto out;
 	if (cmd_diff_sides(s, &old, &new, changes, &diff) != 0 ||
 	    !cmd_look(s, e->before, e->policy, old.fabric, cmd_maintenance_now(c), &before) ||

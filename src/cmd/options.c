@@ -31,24 +31,34 @@ enum {
 	KEY_USAGE,
 };
 
+/* How devices are asked, whichever the port. */
+#define ASKING_ROWS \
+	{"timeout", 't', "MS", 0, "wait for an answer (default 1000)", 0}, \
+	{"retries", KEY_RETRIES, "N", 0, "ask again when no answer came (default 3)", 0}, \
+	{"outstanding_smps", 'o', "N", 0, "MADs on the wire at once, at most (default 16)", 0}, \
+	{"device-window", KEY_DEVICE_WINDOW, "N", 0, "MADs to one device at once, at most (default 4)", 0}, \
+	{"mad-rate", KEY_MAD_RATE, "N", 0, "MADs a second at most; 0: no ceiling (default 20000)", 0}, \
+	{"directed-route", KEY_DIRECTED, NULL, 0, "ask by directed route even where a LID is known", 0}, \
+	{"walker", KEY_WALKER, "WHO", 0, "who discovers: native (default) or libibnetdisc", 0}, \
+	{"m_key", 'y', "FILE", 0, "M_Key of the devices, from a file; 'prompt': asked for at the terminal", 0}, \
+	{"guid2mkey", KEY_GUID2MKEY, "FILE", 0, "M_Keys by port, as OpenSM keeps them", 0}, \
+	{"pkey-idx", 'Y', "N", 0, "index of the P_Key to ask the subnet administrator with (default 0)", 0}, \
+	{"config", 'z', "FILE", 0, "config of infiniband-diags (default /etc/infiniband-diags/ibdiag.conf)", 0}
+
 static const struct argp_option fabric_options[] = {
 	{NULL, 0, NULL, 0, "Fabric:", 1},
 	{"Ca", 'C', "CA", 0, "adapter to look from (default: the first with an active port)", 0},
 	{"Port", 'P', "PORT", 0, "port of the adapter to look from", 0},
 	{"port-guid", KEY_PORT_GUID, "GUID", 0, "port to look from, by its GUID, in place of -C and -P", 0},
-	{"timeout", 't', "MS", 0, "wait for an answer (default 1000)", 0},
-	{"retries", KEY_RETRIES, "N", 0, "ask again when no answer came (default 3)", 0},
-	{"outstanding_smps", 'o', "N", 0, "MADs on the wire at once, at most (default 16)", 0},
-	{"device-window", KEY_DEVICE_WINDOW, "N", 0, "MADs to one device at once, at most (default 4)", 0},
-	{"mad-rate", KEY_MAD_RATE, "N", 0, "MADs a second at most; 0: no ceiling (default 20000)", 0},
-	{"directed-route", KEY_DIRECTED, NULL, 0, "ask by directed route even where a LID is known", 0},
+	ASKING_ROWS,
 	{"node-name-map", KEY_NODE_NAME_MAP, "FILE", 0, "names of nodes, as for infiniband-diags", 0},
-	{"walker", KEY_WALKER, "WHO", 0, "who discovers: native (default) or libibnetdisc", 0},
-	{"m_key", 'y', "FILE", 0, "M_Key of the devices, from a file; 'prompt': asked for at the terminal", 0},
-	{"guid2mkey", KEY_GUID2MKEY, "FILE", 0, "M_Keys by port, as OpenSM keeps them", 0},
-	{"pkey-idx", 'Y', "N", 0, "index of the P_Key to ask the subnet administrator with (default 0)", 0},
-	{"config", 'z', "FILE", 0, "config of infiniband-diags (default /etc/infiniband-diags/ibdiag.conf)", 0},
 	{"fabric", KEY_FABRIC, "LABEL", 0, "name of this fabric in all output", 0},
+	{0},
+};
+
+static const struct argp_option asking_options[] = {
+	{NULL, 0, NULL, 0, "With --site, of each fabric:", 1},
+	ASKING_ROWS,
 	{0},
 };
 
@@ -178,6 +188,18 @@ static error_t parse_fabric(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+/* For commands that look at fabrics with --site alone. */
+static error_t parse_asking(int key, char *arg, struct argp_state *state)
+{
+	struct cmd_options *o = state->input;
+	error_t error = parse_fabric(key, arg, state);
+
+	if (key == ARGP_KEY_SUCCESS && o->asks && !o->site)
+		argp_error(state, "options of how devices are asked are for --site: files are not asked");
+	o->asks |= error == 0 && key != ARGP_KEY_SUCCESS;
+	return error;
 }
 
 static error_t parse_scope(int key, char *arg, struct argp_state *state)
@@ -314,11 +336,13 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp fabric_argp = {.options = fabric_options, .parser = parse_fabric};
+static const struct argp asking_argp = {.options = asking_options, .parser = parse_asking};
 static const struct argp scope_argp = {.options = scope_options, .parser = parse_scope};
 static const struct argp from_argp = {.options = from_options, .parser = parse_from};
 static const struct argp output_argp = {.options = output_options, .parser = parse_output};
 
 const struct argp_child cmd_fabric_children[] = {{&fabric_argp, 0, NULL, 1}, {&output_argp, 0, NULL, 2}, {0}};
+const struct argp_child cmd_asking_children[] = {{&asking_argp, 0, NULL, 1}, {&output_argp, 0, NULL, 2}, {0}};
 const struct argp_child cmd_source_children[] = {
 	{&fabric_argp, 0, NULL, 1}, {&from_argp, 0, NULL, 1}, {&output_argp, 0, NULL, 2}, {0}};
 const struct argp_child cmd_scope_children[] = {

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diff_states.h"
 #include "rails_site.h"
 
 #include "ibqos/rails.h"
 #include "ibqos/snapshot.h"
-
 
 struct rails_options {
 	struct cmd_options common; /* first: children get the same pointer */
@@ -65,7 +65,7 @@ const struct argp cmd_rails_argp = {
 	       "Which host lacks a rail, which adapter is in another one, which rail is slower, has fewer links, or treats service "
 	       "levels otherwise. NAME is its name in all output; else the snapshot's label, or the file's name.\v"
 	       "Exit status: 0 all alike, 1 differences, 2 two of them are one fabric, 3 something could not be compared.",
-	.children = cmd_output_children,
+	.children = cmd_asking_children,
 };
 
 /* One rail, opened. */
@@ -74,8 +74,7 @@ struct side {
 	struct ibqos_ctx ctx; /* names the fabric of a file of several */
 	const char *path; /* "": looked at just now */
 	const struct site_fabric *of; /* what the site file says of it; NULL: nothing */
-	struct source *source;
-	struct fabric *fabric;
+	struct cmd_side seen;
 	struct rail_tables *tables;
 	uint64_t taken; /* 0: not known */
 };
@@ -83,7 +82,7 @@ struct side {
 /* NAME=FILE; else the label of the snapshot, else the file's name without folder and ending. */
 static bool name_side(struct side *side, const char *given, size_t given_length)
 {
-	const struct snapshot *snapshot = source_snapshot(side->source);
+	const struct snapshot *snapshot = source_snapshot(side->seen.source);
 	struct snapshot_info info = {.label = ""};
 	const char *base = strrchr(side->path, '/');
 	size_t length;
@@ -104,31 +103,11 @@ static bool name_side(struct side *side, const char *given, size_t given_length)
 	return side->name != NULL;
 }
 
-static int read_side(struct cmd_session *s, struct side *side, const char *path, const char *map)
-{
-	int error = source_open_file(&side->ctx, path, map, &side->source);
-
-	return error == 0 ? source_discover(side->source, &s->findings, &side->fabric) : error;
-}
-
 static bool open_side(struct cmd_session *s, struct side *side, const char *name, size_t length)
 {
-	int error = read_side(s, side, side->path, s->options->source.node_name_map);
-
-	if (error != 0) { /* the source has said what is wrong */
-		s->least = IBQOS_EXIT_UNKNOWN;
-		report_string(s->report, "error", NULL, strerror(-error));
+	if (!cmd_side_open(s, &side->ctx, side->path, s->options->source.node_name_map, &side->seen))
 		return false;
-	}
-	if (source_snapshot(side->source))
-		check_snapshot_cut(source_snapshot(side->source), &s->findings);
-	else
-		finding_set(&finding_at(finding_add(&s->findings, FINDING_SOURCE_LACKS), side->path, 0, 0)->what, "%s",
-			    source_lacks(side->source));
-	if (source_merged(side->source))
-		session_merged(s, side->ctx.fabric, source_merged(side->source));
-	check_gaps(side->fabric, &s->findings);
-	if (!name_side(side, name, length) || rail_tables_read(side->source, side->fabric, &side->tables) < 0) {
+	if (!name_side(side, name, length) || rail_tables_read(side->seen.source, side->seen.fabric, &side->tables) < 0) {
 		session_fail(s, "cannot read the tables of '%s': %s", side->path, strerror(ENOMEM));
 		return false;
 	}
@@ -200,15 +179,12 @@ static bool open_taken(struct cmd_session *s, struct side *side, const struct wo
 	int error;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(w->output));
-	error = read_side(s, side, path, map ? map : of->via_count ? NULL : of->node_name_map);
-	if (error == 0 && !source_snapshot(side->source))
+	error = cmd_side_read(s, &side->ctx, path, map ? map : of->via_count ? NULL : of->node_name_map, &side->seen);
+	if (error == 0 && !source_snapshot(side->seen.source))
 		error = -EBADMSG;
-	if (error == 0) {
-		check_snapshot_cut(source_snapshot(side->source), &s->findings);
-		check_gaps(side->fabric, &s->findings);
+	if (error == 0)
 		error = name_side(side, of->name, strlen(of->name)) ? 0 : -ENOMEM;
-	}
-	if (error == 0 && rail_tables_read(side->source, side->fabric, &side->tables) < 0)
+	if (error == 0 && rail_tables_read(side->seen.source, side->seen.fabric, &side->tables) < 0)
 		error = -ENOMEM;
 	for (size_t i = before; i < s->findings.count; i++)
 		finding_set(&s->findings.items[i].fabric, "%s", of->name);
@@ -220,8 +196,7 @@ static bool open_taken(struct cmd_session *s, struct side *side, const struct wo
 static void clear_side(struct side *side)
 {
 	rail_tables_free(side->tables);
-	fabric_free(side->fabric);
-	source_close(side->source);
+	cmd_side_close(&side->seen);
 	free(side->name);
 }
 
@@ -331,7 +306,7 @@ static void compare(struct cmd_session *s, const struct side *sides, size_t coun
 	int error;
 
 	for (size_t i = 0; i < count; i++)
-		rails[i] = (struct rail){.name = sides[i].name, .fabric = sides[i].fabric, .tables = sides[i].tables,
+		rails[i] = (struct rail){.name = sides[i].name, .fabric = sides[i].seen.fabric, .tables = sides[i].tables,
 					 .adapters = sides[i].of ? sides[i].of->adapters : NULL,
 					 .adapter_count = sides[i].of ? sides[i].of->adapter_count : 0};
 	error = check_rails(rails, count, &s->findings, totals, &result);

@@ -47,7 +47,8 @@ bool rails_site_take(struct cmd_session *s, const char *names, struct rails_site
 	site->words.taking = true;
 	if (!site_may_run(s, site->fabrics, site->count, trusted) || !prepare(s, site))
 		return false;
-	error = workers_run(s->ctx, site->workers, site->count, NULL, NULL);
+	error = workers_run(s->ctx, site->workers, site->count, site_progress, s);
+	ctx_progress_end(s->ctx);
 	if (error != 0)
 		session_fail(s, "cannot look at the fabrics: %s", strerror(-error));
 	if (error == 0 && ctx_stopped(s->ctx))

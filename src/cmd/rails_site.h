@@ -4,7 +4,6 @@
 #define IBQOS_CMD_RAILS_SITE_H
 
 #include "site_args.h"
-#include "workers.h"
 
 struct rails_site {
 	struct site_words words; /* of the caller, by site_words_sort() */

@@ -211,7 +211,9 @@ static char *fault_of_answer(const struct ibqos_ctx *ctx, struct part *part, str
 		return strdup(w->fault);
 	if (WIFSIGNALED(w->status) || w->bytes == 0)
 		return ending_of(w);
-	error = report_replay(w->output, ctx->command, part->fabric->name, NULL, &part->findings, &part->answer, &fault);
+	error = report_replay(ctx, w->output, ctx->command, part->fabric->name, NULL, &part->findings, &part->answer, &fault);
+	if (error == -EINTR)
+		return strdup("stopped by a signal before it was read");
 	if (error != 0)
 		return fault ? fault : strdup(strerror(-error));
 	if (WEXITSTATUS(w->status) != (int)part->answer.exit &&
@@ -327,8 +329,8 @@ static void find_same(struct site_run *run)
 	}
 }
 
-/* What has been checked is made part of the report; its findings are there already. */
-static void report_answer(struct site_run *run, struct part *part, struct worker *w)
+/* What has been checked is made part of the report; its findings are there already. False: it is not there whole, and that is told. */
+static bool report_answer(struct site_run *run, struct part *part, struct worker *w)
 {
 	struct finding_list again = {0};
 	struct report_replayed same;
@@ -336,12 +338,13 @@ static void report_answer(struct site_run *run, struct part *part, struct worker
 	int error;
 
 	rewind(w->output);
-	error = report_replay(w->output, run->s->ctx->command, part->fabric->name, run->s->report, &again, &same, &fault);
-	if (error != 0)
+	error = report_replay(run->s->ctx, w->output, run->s->ctx->command, part->fabric->name, run->s->report, &again, &same, &fault);
+	if (error != 0 && error != -EINTR)
 		session_fail(run->s, "cannot read the answer of fabric %s again: %s", part->fabric->name,
 			     fault ? fault : strerror(-error));
 	free(fault);
 	finding_list_clear(&again);
+	return error == 0;
 }
 
 static void report_one(struct site_run *run, struct part *part, struct worker *w)
@@ -364,7 +367,9 @@ static void report_one(struct site_run *run, struct part *part, struct worker *w
 	} else {
 		if (strcmp(part->answer.version, IBQOS_VERSION) != 0)
 			report_string(r, "ibqos", "looked at by ibqos", part->answer.version);
-		report_answer(run, part, w);
+		result.whole = report_answer(run, part, w);
+		if (!result.whole)
+			result.exit = IBQOS_EXIT_UNKNOWN;
 	}
 	count_findings(&part->findings, &result);
 	result.exit = session_worse(result.exit, finding_exit(&part->findings));
@@ -399,10 +404,10 @@ static void report_summary(const struct site_run *run)
 }
 
 /* "ibqos: audit: 5 of 8 fabrics looked at, 12 s; still rail2, rail5, rail7" */
-static void show_progress(void *arg, const struct worker *workers, size_t count)
+void site_progress(void *arg, const struct worker *workers, size_t count)
 {
-	struct site_run *run = arg;
-	struct cmd_line *line = &run->s->line;
+	struct cmd_session *s = arg;
+	struct cmd_line *line = &s->line;
 	uint64_t now = clock_ns();
 	char names[400] = "";
 	size_t left = 0, used = 0;
@@ -426,15 +431,13 @@ static void show_progress(void *arg, const struct worker *workers, size_t count)
 
 static void look(struct site_run *run)
 {
-	int error = workers_run(run->s->ctx, run->workers, run->count, show_progress, run);
+	int error = workers_run(run->s->ctx, run->workers, run->count, site_progress, run->s);
 
 	ctx_progress_end(run->s->ctx);
 	if (error != 0) {
 		session_fail(run->s, "cannot look at the fabrics: %s", strerror(-error));
 		return;
 	}
-	if (ctx_stopped(run->s->ctx))
-		session_fail(run->s, "stopped by a signal: the result is not whole");
 	for (size_t i = 0; i < run->count; i++)
 		check_answer(run->s->ctx, &run->parts[i], &run->workers[i]);
 	find_same(run);
@@ -443,6 +446,8 @@ static void look(struct site_run *run)
 		report_one(run, &run->parts[i], &run->workers[i]);
 	report_parts_end(run->s->report);
 	report_summary(run);
+	if (ctx_stopped(run->s->ctx)) /* while they ran, or while their answers were put together */
+		session_fail(run->s, "stopped by a signal: the result is not whole");
 }
 
 /* The folder of a set of snapshots is made here, unless they are written elsewhere. */

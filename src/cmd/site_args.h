@@ -4,6 +4,7 @@
 #define IBQOS_CMD_SITE_ARGS_H
 
 #include "cmd.h"
+#include "workers.h"
 
 #include "ibqos/site.h"
 
@@ -36,6 +37,9 @@ bool site_choose(struct cmd_session *s, struct site *site, bool ports, const cha
 		 size_t *count);
 
 void site_argv_free(char **argv);
+
+/* Shows how many workers have ended, and the names of the others: of workers_run(), whose argument is the session. */
+void site_progress(void *arg, const struct worker *workers, size_t count);
 
 /*
  * Whether workers of these may be started. False, told: one has a program run, and the site file is not `trusted` (session_trust()): what

@@ -479,8 +479,8 @@ static int take_line(struct replay *p, const char *command)
 	return error;
 }
 
-int report_replay(FILE *in, const char *command, const char *fabric, struct report *r, struct finding_list *findings,
-		  struct report_replayed *out, char **fault)
+int report_replay(const struct ibqos_ctx *ctx, FILE *in, const char *command, const char *fabric, struct report *r,
+		  struct finding_list *findings, struct report_replayed *out, char **fault)
 {
 	struct replay p = {.in = in, .r = r, .fabric = fabric, .findings = findings, .out = out, .fault = fault};
 	int error = 0, more;
@@ -497,11 +497,13 @@ int report_replay(FILE *in, const char *command, const char *fabric, struct repo
 	}
 	json_tokener_set_flags(p.parser, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
 	while (error == 0 && (more = read_line(&p)) != 0)
-		error = more < 0 ? more : take_line(&p, command);
+		error = more < 0 ? more : ctx_stopped(ctx) ? -EINTR : take_line(&p, command);
 	if (error == 0 && !p.ended)
 		error = p.number == 0 ? refuse(&p, "it answered nothing") : refuse(&p, "its answer is cut off behind line %u", p.number);
 	if (error != 0 && r && p.in_table)
 		report_table_end(r);
+	if (error != 0 && r && p.in_section)
+		report_section_end(r);
 	free_columns(&p);
 	json_tokener_free(p.parser);
 	free(p.line);

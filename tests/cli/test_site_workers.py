@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Workers of a site that answer badly or not at all: each loses its own fabric, by name, and nothing else."""
+import array
+import fcntl
 import json
 import os
 import re
 import signal
 import subprocess
+import termios
 import time
 
 import pytest
@@ -99,6 +102,14 @@ def test_the_line_of_progress(fakes, tmp_path):
     assert "rail1: slow" in lines and not [line for line in lines if "fabrics done" in line]
     r = run.run([run.binary(), "discover", "--site", fakes.file]).ok(2)
     assert "fabrics done" not in r.stderr
+    gate.unlink()
+    fakes.entries = []
+    fakes.answer("rail0", "IBQOSNAP").answer("rail1", "IBQOSNAP", do=f"while ! test -e {gate}; do sleep 0.1; done")
+    with terminal.Terminal([run.binary(), "rails", "--site", fakes.file], rows=100, columns=100, env=env) as t:
+        t.wait_for(lambda: re.search(rb"ibqos: rails: 1 of 2 fabrics done, \d+ s; still rail1", t.output), "a line")
+        gate.touch()
+        assert t.end() == 3
+    assert not [line for line in screen.lines(t.output.decode(), 100, 100) if "fabrics done" in line]
 
 
 BAD = {
@@ -204,6 +215,9 @@ def test_what_is_about_one_fabric_is_refused(fakes, ibqos, tmp_path):
     assert "no folder" in ibqos("snapshot", "--site", fakes.file).ok(3).stderr
     assert "no two folders" in ibqos("diff", "--site", fakes.file, tmp_path).ok(3).stderr
     assert "cannot read site" in ibqos("discover", "--site", tmp_path / "none").ok(3).stderr
+    assert "workers have no terminal" in ibqos("rails", "--site", fakes.file, "-y", "prompt").ok(3).stderr
+    assert "files are not asked" in ibqos("rails", "a.snap", "b.snap", "--retries", "0").ok(3).stderr
+    assert "--timeout takes a whole number" in ibqos("rails", "--site", fakes.file, "-t", "0").ok(3).stderr
     # and a site with a fault is exit 2, as a policy is
     with open(fakes.file, "w", encoding="utf-8") as f:
         f.write("version: 1\n")
@@ -239,6 +253,9 @@ def test_words_of_a_worker(tmp_path, ibqos):
     got = words(tmp_path, ibqos, elsewhere, "plan", "/theirs")
     assert got == ["/opt/ibqos", "plan", "--format=calls", "--fabric=r", "--port-guid=0x0000000000000011", "--opensm-config=none",
                    "--", "/theirs"]
+    got = words(tmp_path, ibqos, entry, "rails", "-t500", "--retries", "0", "-o", "4", "--mad-rate=100", "--node-name-map", "/m")
+    assert got[1:] == ["snapshot", "--fabric=r", "--timeout=500", "--retries=0", "--outstanding_smps=4", "--mad-rate=100", "--node-name-map=/m",
+                       "--Ca=mlx5_0", "--Port=1", "--guid2mkey=/g", "--", "-"]
     got = words(tmp_path, ibqos, entry, "snapshot", "--counters", tmp_path / "set")
     assert got[1:] == ["snapshot", "--format=calls", "--fabric=r", "--counters", *common, "--policy=/p", "--",
                        f"{tmp_path}/set/r.snap"]
@@ -278,6 +295,29 @@ def test_signals_end_all_workers(fakes, tmp_path):
         assert p.returncode == 3
         report = json.loads(out)
         assert [f["verdict"] for f in report["fabrics"]] == ["unknown"] * 3 and "stopped by a signal" in json.dumps(report)
+
+
+def waiting(pipe):
+    """Bytes in a pipe that nobody has read."""
+    number = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, number)
+    return number[0]
+
+
+def test_a_stop_while_answers_are_put_together(fakes):
+    """Nobody reads the report, so it stands in its middle, all workers having ended: it ends early, and says so."""
+    rows = ['["r",[{"g":"0x%016x"},100.0]]' % i for i in range(1, 40000)]
+    for name in ("a", "b"):
+        fakes.answer(name, HEAD % name, *GOOD[:4], *rows, '["T"]', '["e",0,false]', exit=0)
+    p = run.start([run.binary(), "discover", "--site", fakes.file, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        run.deadline(60, "a pipe that is full", lambda: waiting(p.stdout) >= 60000, alive=lambda: p.poll() is None)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=60)
+    finally:
+        run.end(p)
+    assert p.returncode == 3 and b"stopped by a signal: the result is not whole" in err
+    assert len(out) < 1_000_000 and out.count(b'"verdict":"unknown"') == 5, out[-2000:]  # of both, in the summary, of the whole
 
 
 def alive(pid):

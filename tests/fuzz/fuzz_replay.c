@@ -11,12 +11,14 @@
 #include "fuzz.h"
 #include "ibqos/report.h"
 
+static const struct ibqos_ctx none = {.err = NULL}; /* nobody stops it */
+
 static void replay_into(FILE *in, struct report *r, struct finding_list *findings, struct report_replayed *out)
 {
 	char *fault = NULL;
 
 	rewind(in);
-	require(report_replay(in, "discover", "x", r, findings, out, &fault) == 0 && !fault);
+	require(report_replay(&none, in, "discover", "x", r, findings, out, &fault) == 0 && !fault);
 }
 
 /* As one part of a report of many fabrics. */
@@ -77,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!in) /* nothing to read */
 		return 0;
-	error = report_replay(in, "discover", "x", NULL, &findings, &out, &fault);
+	error = report_replay(&none, in, "discover", "x", NULL, &findings, &out, &fault);
 	require((error != 0) == (fault != NULL));
 	if (error == 0) {
 		require(out.exit <= IBQOS_EXIT_UNKNOWN && out.version[0]);

@@ -136,6 +136,8 @@ def test_the_newest_counts(whole, ibqos, tmp_path):
         assert (x["code"], x["severity"], r.json["fabrics"][0]["answers_differ"]) == ("merge-differs", "note", changed)
         r = ibqos("discover", "--from", tmp_path / "m", "--format", "json").ok(0)
         assert [x["code"] for x in r.json["findings"]] == ["merge-differs"]
+        r = ibqos("diff", whole, tmp_path / "m", "--format", "json").ok(0, 1, 2)  # by its path: which of the two
+        assert [x["what"] for x in r.json["findings"] if x["code"] == "merge-differs"] == [str(tmp_path / "m")]
         ibqos("snapshot", "--from", tmp_path / "m", tmp_path / "flat").ok(0, 3)
         assert snapfile.answers(snapfile.read(tmp_path / "flat"))[where] == (0, b"\x11" * 8)
 
