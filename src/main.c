@@ -97,27 +97,12 @@ static void hold_standard_descriptors(void)
 	}
 }
 
-/* Puts --help behind the command that `help`, at this place, is about. Returns the place of the command; argc: there is none. */
-static int help_as_option(int argc, char **argv, int at)
-{
-	static char option[] = "--help";
-
-	if (at + 1 == argc)
-		return argc;
-	memmove(&argv[at], &argv[at + 1], (size_t)(argc - at - 1) * sizeof(*argv));
-	argv[argc - 1] = option;
-	return at;
-}
-
 int main(int argc, char **argv)
 {
 	struct trust trust;
 	struct ibqos_ctx ctx = {
 		.program = "ibqos", .fabric = "", .state_dir = IBQOS_STATE_DIR, .trust = &trust, .err = stderr, .stop = &stop_requested};
-	const struct cmd *command;
-	const char *near;
 	const char *borrowed = rights_borrowed();
-	char name[64];
 	int at, exit_code;
 
 	hold_standard_descriptors();
@@ -132,25 +117,6 @@ int main(int argc, char **argv)
 	at = global_options(&ctx, argc, argv, &exit_code);
 	if (at < 0)
 		return exit_code;
-	if (strcmp(argv[at], "help") == 0) /* as git and others have it: `help job env` is `job env --help` */
-		at = help_as_option(argc, argv, at);
-	if (at == argc) {
-		cmd_usage(stdout);
-		return fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN;
-	}
-	command = cmd_find(cmd_table, argv[at]);
-	if (!command) {
-		near = cmd_near(cmd_table, argv[at]);
-		if (near)
-			ctx_error(&ctx, "unknown command '%s', did you mean '%s'? `ibqos --help` lists them", argv[at], near);
-		else
-			ctx_error(&ctx, "unknown command '%s'; `ibqos --help` lists them", argv[at]);
-		return IBQOS_EXIT_UNKNOWN;
-	}
 	catch_signals();
-	ctx.reads_only = command->rights == RIGHTS_READ;
-	ctx.command = command->name;
-	snprintf(name, sizeof(name), "ibqos %s", command->name);
-	argv[at] = name;
-	return command->run(&ctx, argc - at, argv + at);
+	return (int)cmd_run(&ctx, argc - at, argv + at);
 }

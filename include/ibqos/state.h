@@ -62,6 +62,8 @@ struct state_ack {
 	int port; /* FINDING_WHOLE_NODE: any of the node's */
 	uint64_t until;
 	char *ticket;
+	uint64_t since; /* when that was said; 0: not known, an older ibqos kept it */
+	char *by;	/* who said it: maintenance_who(); NULL: not known */
 };
 
 struct state_node {
@@ -132,11 +134,22 @@ int state_findings(struct state *state, struct state_look *look, struct finding_
 
 /* "leaf-1[3]", "leaf-1", "0x…[3]": by the names that the state has. -EINVAL no place; -ENOENT no such node. */
 int state_place(const struct state *state, const char *text, uint64_t *guid, int *port);
+/* The other way: "leaf-1[3]", "leaf-1", or with the GUID of a node whose name it does not have; what is longer is cut. */
+#define STATE_PLACE 300
+void state_place_text(const struct state *state, uint64_t guid, int port, char text[STATE_PLACE]);
 /* For a place with no such node: "closest: 'leaf-1'", of the names that the state has; "" where none is near. */
 #define STATE_CLOSEST 1024
 void state_closest(const struct state *state, const char *text, char closest[STATE_CLOSEST]);
-/* Acknowledges, in place of an earlier one of the same code and place. 0 or -ENOMEM. */
-int state_acknowledge(struct state *state, enum finding_code code, uint64_t guid, int port, const char *ticket, uint64_t until);
+/* Acknowledges, in place of an earlier one of the same code and place; the texts are copied. 0 or -ENOMEM. */
+int state_acknowledge(struct state *state, const struct state_ack *ack);
+/* That of just this code and place; NULL: none. */
+const struct state_ack *state_ack_find(const struct state *state, enum finding_code code, uint64_t guid, int port);
+/* Frees what one has. */
+void state_ack_clear(struct state_ack *ack);
+/* Takes one of state->acks away. */
+void state_ack_remove(struct state *state, const struct state_ack *ack);
+/* Whether what it acknowledges was there at the last audit that looked; *last: when one saw it last, 0: none that is remembered. */
+bool state_ack_seen(const struct state *state, const struct state_ack *ack, uint64_t *last);
 
 /* "2026-11-30" (its end), "2026-11-30T10:00:00Z", UTC, or seconds since 1970. -EINVAL. */
 int state_time_parse(const char *text, uint64_t *seconds);

@@ -27,7 +27,7 @@ void state_clear(struct state *state)
 		free(state->findings[i].got);
 	}
 	for (i = 0; i < state->ack_count; i++)
-		free(state->acks[i].ticket);
+		state_ack_clear(&state->acks[i]);
 	free(state->label);
 	free(state->nodes);
 	free(state->ports);
@@ -343,6 +343,22 @@ int state_place(const struct state *state, const char *text, uint64_t *guid, int
 	return -ENOENT;
 }
 
+void state_place_text(const struct state *state, uint64_t guid, int port, char text[STATE_PLACE])
+{
+	char number[24], name[24];
+	const char *called = name;
+
+	if (port == FINDING_WHOLE_NODE)
+		number[0] = '\0';
+	else
+		snprintf(number, sizeof(number), "[%d]", port);
+	snprintf(name, sizeof(name), "0x%016llx", (unsigned long long)guid);
+	for (size_t i = 0; i < state->node_count; i++)
+		if (state->nodes[i].guid == guid)
+			called = state->nodes[i].name;
+	snprintf(text, STATE_PLACE, "%.256s%s", called, number);
+}
+
 void state_closest(const struct state *state, const char *text, char closest[STATE_CLOSEST])
 {
 	_Static_assert(STATE_CLOSEST >= NEAR_TEXT, "all of near_text()");
@@ -354,32 +370,6 @@ void state_closest(const struct state *state, const char *text, char closest[STA
 	for (size_t i = 0; i < state->node_count; i++)
 		near_offer(&near, state->nodes[i].name, name);
 	near_text(&near, closest);
-}
-
-int state_acknowledge(struct state *state, enum finding_code code, uint64_t guid, int port, const char *ticket, uint64_t until)
-{
-	char *copy = text_utf8(ticket, strlen(ticket));
-	struct state_ack *grown;
-	size_t i = 0;
-
-	if (!copy)
-		return -ENOMEM;
-	while (i < state->ack_count &&
-	       (state->acks[i].code != code || state->acks[i].guid != guid || state->acks[i].port != port))
-		i++;
-	if (i == state->ack_count) {
-		grown = array_grow(state->acks, &state->ack_room, i + 1, sizeof(*grown));
-		if (!grown) {
-			free(copy);
-			return -ENOMEM;
-		}
-		state->acks = grown;
-		state->ack_count++;
-	} else {
-		free(state->acks[i].ticket);
-	}
-	state->acks[i] = (struct state_ack){.code = code, .guid = guid, .port = port, .until = until, .ticket = copy};
-	return 0;
 }
 
 int state_time_parse(const char *text, uint64_t *seconds)

@@ -371,8 +371,12 @@ static bool read_ack(struct reader *r)
 		return false;
 	a = &s->acks[s->ack_count++];
 	*a = (struct state_ack){0};
-	return code_of(r, &a->code) && place(r, &a->guid, &a->port, false) && number(r, TIME_MAX, &a->until) &&
-	       text_of(r, false, &a->ticket) && at_end(r);
+	if (!code_of(r, &a->code) || !place(r, &a->guid, &a->port, false) || !number(r, TIME_MAX, &a->until) ||
+	    !text_of(r, false, &a->ticket))
+		return false;
+	if (!r->at) /* as older versions wrote it */
+		return true;
+	return number(r, TIME_MAX, &a->since) && text_of(r, true, &a->by) && at_end(r);
 }
 
 static const struct {

@@ -235,7 +235,7 @@ static int drop_acks(struct state *state, const struct match_index *acks, uint64
 		if (needed[k] || ack->until > now)
 			state->acks[kept++] = *ack;
 		else
-			free(ack->ticket);
+			state_ack_clear(ack);
 	}
 	state->ack_count = kept;
 	free(needed);

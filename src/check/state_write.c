@@ -127,6 +127,10 @@ char *state_text(const struct state *state, size_t *size)
 		put_place(out, state->acks[i].guid, state->acks[i].port);
 		fprintf(out, " %" PRIu64, state->acks[i].until);
 		put_text(out, state->acks[i].ticket);
+		if (state->acks[i].since || state->acks[i].by) {
+			fprintf(out, " %" PRIu64, state->acks[i].since);
+			put_text(out, state->acks[i].by);
+		}
 		fputc('\n', out);
 	}
 	fprintf(out, "end %zu\n", lines);

@@ -19,13 +19,14 @@
 
 /*
  * A row of the table of commands (commands.c), or of a group's own one (job.c, maintenance.c), whose last row has no name.
- * Help and completion are made of these, too. run() gets argv[0] = "ibqos NAME" and returns the exit code.
+ * Help and completion are made of these, too. run() gets argv[0] = "ibqos NAME" and returns the exit code. One of neither options nor
+ * commands of its own (`help`) takes the name of another.
  */
 struct cmd {
 	const char *name;
 	enum ibqos_exit (*run)(struct ibqos_ctx *ctx, int argc, char **argv);
 	const char *summary;
-	const struct argp *argp;	/* its options; NULL for a group */
+	const struct argp *argp;	/* its options; NULL for a group, and for `help` */
 	const struct cmd *commands; /* of a group; NULL for a command */
 	enum rights rights; /* what it needs; of a command that has commands, those of the one that needs most */
 };
@@ -37,6 +38,10 @@ const struct cmd *cmd_find(const struct cmd *table, const char *name);
 #define CMD_TYPO_MAX 2 /* keys amiss */
 /* Of a name that is none: the one of a table that may have been meant; NULL: none is near. */
 const char *cmd_near(const struct cmd *table, const char *name);
+
+/* Runs the row of cmd_table that argv[0] names; what is none is told. The exit code. */
+enum ibqos_exit cmd_run(struct ibqos_ctx *ctx, int argc, char **argv);
+enum ibqos_exit cmd_help(struct ibqos_ctx *ctx, int argc, char **argv);
 
 /* Examples of a command, by its full name, for the end of its help (examples.c). */
 void cmd_examples(FILE *to, const char *command);

@@ -19,11 +19,12 @@ const struct cmd cmd_table[] = {
 	{"audit", cmd_audit, "find links below what both ends can", &cmd_audit_argp, NULL, RIGHTS_READ},
 	{"rails", cmd_rails, "compare fabrics that the same hosts are in, from files of each or of a site", &cmd_rails_argp, NULL, RIGHTS_READ},
 	{"merge", cmd_merge, "put snapshots of several hosts and fabrics into one file", &cmd_merge_argp, NULL, RIGHTS_WRITE},
-	{"ack", cmd_ack, "acknowledge a finding of the audit until a date", &cmd_ack_argp, NULL, RIGHTS_WRITE},
+	{"ack", cmd_ack, "acknowledge a finding of the audit until a date; list them, take one back", &cmd_ack_argp, NULL, RIGHTS_WRITE},
 	{"job", cmd_job, "the side of the jobs: environment of a class, checks of environments and logs", NULL, cmd_job_table, RIGHTS_READ},
 	{"diff", cmd_diff_states, "what changed from one snapshot to another", &cmd_diff_states_argp, NULL, RIGHTS_READ},
 	{"maintenance", cmd_maintenance, "before and after work on the fabric: what it would cut, what it has changed", NULL, cmd_maintenance_table, RIGHTS_WRITE},
 	{"snapshot", cmd_snapshot, "keep the state of the fabric in a file, for other commands to look at", &cmd_snapshot_argp, NULL, RIGHTS_WRITE},
+	{"help", cmd_help, "show the options of a command, with examples", NULL, NULL, RIGHTS_READ},
 	{0},
 };
 
@@ -61,6 +62,41 @@ const char *cmd_near(const struct cmd *table, const char *name)
 		}
 	}
 	return nearest;
+}
+
+enum ibqos_exit cmd_run(struct ibqos_ctx *ctx, int argc, char **argv)
+{
+	const struct cmd *command = cmd_find(cmd_table, argv[0]);
+	const char *near = command ? NULL : cmd_near(cmd_table, argv[0]);
+	char name[64];
+
+	if (command) {
+		ctx->reads_only = command->rights == RIGHTS_READ;
+		ctx->command = command->name;
+		snprintf(name, sizeof(name), "ibqos %s", command->name);
+		argv[0] = name;
+		return command->run(ctx, argc, argv);
+	}
+	if (near)
+		ctx_error(ctx, "unknown command '%s', did you mean '%s'? `ibqos --help` lists them", argv[0], near);
+	else
+		ctx_error(ctx, "unknown command '%s'; `ibqos --help` lists them", argv[0]);
+	return IBQOS_EXIT_UNKNOWN;
+}
+
+/* As git and others have it: `help job env` is `job env --help`. */
+enum ibqos_exit cmd_help(struct ibqos_ctx *ctx, int argc, char **argv)
+{
+	char option[] = "--help";
+
+	if (argc < 2 || argv[1][0] == '-' || strcmp(argv[1], "help") == 0) {
+		cmd_usage(stdout);
+		return fflush(stdout) ? IBQOS_EXIT_UNKNOWN : IBQOS_EXIT_CLEAN;
+	}
+	/* the command takes its own name's place, and --help stands behind it */
+	memmove(&argv[0], &argv[1], (size_t)(argc - 1) * sizeof(*argv));
+	argv[argc - 1] = option;
+	return cmd_run(ctx, argc, argv);
 }
 
 void cmd_usage(FILE *to)

@@ -143,6 +143,32 @@ void completion_walk(const struct argp *argp, void (*each)(void *arg, const stru
 		completion_walk(child->argp, each, arg);
 }
 
+bool completion_asks(const struct cmd *c)
+{
+	return !c->argp && !c->commands;
+}
+
+static void walk_table(FILE *out, const struct completion_shell *shell, const char *name, const struct cmd *table, bool asking)
+{
+	shell->table(out, name, table, asking);
+	for (const struct cmd *c = table; c->name; c++) {
+		char full[64];
+
+		snprintf(full, sizeof(full), "%s%s%s", name, *name ? " " : "", c->name);
+		if (c->commands)
+			walk_table(out, shell, full, c->commands, asking);
+		else if (!asking && completion_asks(c))
+			walk_table(out, shell, full, cmd_table, true);
+		else if (!asking)
+			shell->command(out, full, c->argp);
+	}
+}
+
+void completion_tables(FILE *out, const struct completion_shell *shell)
+{
+	walk_table(out, shell, "", cmd_table, false);
+}
+
 int cmd_completion(const char *shell, FILE *out)
 {
 	if (strcmp(shell, "bash") == 0)

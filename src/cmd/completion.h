@@ -35,6 +35,17 @@ void completion_words(FILE *out, const char *option);
 /* Calls `each` for every option of an argp and its children that --help shows, in their order. */
 void completion_walk(const struct argp *argp, void (*each)(void *arg, const struct argp_option *option), void *arg);
 
+/* What a shell makes of each table of commands, and of each command that has options; `name` is its full name, "" of the program. */
+struct completion_shell {
+	/* `asking`: behind `help`, where names of commands follow each other, and nothing else */
+	void (*table)(FILE *out, const char *name, const struct cmd *table, bool asking);
+	void (*command)(FILE *out, const char *name, const struct argp *argp);
+};
+/* Calls these for all commands, each table before what is in it. */
+void completion_tables(FILE *out, const struct completion_shell *shell);
+/* Whether a row is `help`, which takes the names of the others. */
+bool completion_asks(const struct cmd *c);
+
 int completion_bash(FILE *out);
 int completion_zsh(FILE *out);
 

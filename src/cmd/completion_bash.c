@@ -178,16 +178,20 @@ static void put_command(FILE *out, const char *name, const struct argp *argp)
 }
 
 /* A table of commands: of the program, or of a group. */
-static void put_table(FILE *out, const char *name, const struct cmd *table)
+static void put_table(FILE *out, const char *name, const struct cmd *table, bool asking)
 {
 	const char *before = "";
 
 	fprintf(out, "\t'%s')\n\t\targuments=command\n\t\tknown='", name);
-	for (const struct cmd *c = table; c->name; c++, before = " ")
+	for (const struct cmd *c = table; c->name; c++) {
+		if (asking && completion_asks(c))
+			continue;
 		fprintf(out, "%s%s", before, c->name);
+		before = " ";
+	}
 	fputs("'\n\t\toptions='", out);
 	before = "";
-	if (*name)
+	if (*name && !asking)
 		fputs("--help", out);
 	for (const struct cmd_global *g = cmd_globals; !*name && g->name; g++) {
 		if (!g->summary)
@@ -196,21 +200,14 @@ static void put_table(FILE *out, const char *name, const struct cmd *table)
 		before = " ";
 	}
 	fputs("'\n\t\t;;\n", out);
-	for (const struct cmd *c = table; c->name; c++) {
-		char full[64];
-
-		snprintf(full, sizeof(full), "%s%s%s", name, *name ? " " : "", c->name);
-		if (c->commands)
-			put_table(out, full, c->commands);
-		else
-			put_command(out, full, c->argp);
-	}
 }
 
 int completion_bash(FILE *out)
 {
+	static const struct completion_shell shell = {.table = put_table, .command = put_command};
+
 	fputs(head, out);
-	put_table(out, "", cmd_table);
+	completion_tables(out, &shell);
 	fputs("\tesac\n}\n\n# $1: an option. Sets the words that it takes.\n_ibqos_words()\n{\n\tcase $1 in\n", out);
 	for (size_t i = 0; completion_worded(i); i++) {
 		fprintf(out, "\t--%s) known='", completion_worded(i));

@@ -96,14 +96,19 @@ static void put_option(void *arg, const struct argp_option *o)
 	fputc('\'', p->out);
 }
 
-/* "job env" as _ibqos_job_env */
-static void put_function(FILE *out, const char *name)
+static void put_part(FILE *out, const char *name)
 {
-	fputs("_ibqos", out);
 	if (*name)
 		fputc('_', out);
 	for (; *name; name++)
 		fputc(*name == ' ' || *name == '-' ? '_' : *name, out);
+}
+
+/* "job env" as _ibqos_job_env */
+static void put_function(FILE *out, const char *name)
+{
+	fputs("_ibqos", out);
+	put_part(out, name);
 }
 
 static void put_command(FILE *out, const char *name, const struct argp *argp)
@@ -128,18 +133,20 @@ static void put_command(FILE *out, const char *name, const struct argp *argp)
 	fputs("\n}\n", out);
 }
 
-static void put_table(FILE *out, const char *name, const struct cmd *table)
+static void put_table(FILE *out, const char *name, const struct cmd *table, bool asking)
 {
 	fputc('\n', out);
 	put_function(out, name);
 	fputs("()\n{\n\tlocal context state state_descr line expl\n\ttypeset -A opt_args\n\tlocal -a commands=(\n", out);
 	for (const struct cmd *c = table; c->name; c++) {
+		if (asking && completion_asks(c))
+			continue;
 		fprintf(out, "\t\t'%s:", c->name);
 		put_escaped(out, c->summary, "\\");
 		fputs("'\n", out);
 	}
 	fputs("\t)\n\t_arguments -C -S", out);
-	if (*name)
+	if (*name && !asking)
 		fputs(" \\\n\t\t'(-)--help[show this help]'", out);
 	for (const struct cmd_global *g = cmd_globals; !*name && g->name; g++) {
 		if (!g->summary)
@@ -151,29 +158,22 @@ static void put_table(FILE *out, const char *name, const struct cmd *table)
 	fputs(" \\\n\t\t'1:command:->command' \\\n\t\t'*::argument:->rest'\n\tcase $state in\n"
 	      "\t(command) _describe -t commands command commands ;;\n\t(rest)\n\t\tcase $line[1] in\n", out);
 	for (const struct cmd *c = table; c->name; c++) {
-		char full[64];
-
-		snprintf(full, sizeof(full), "%s%s%s", name, *name ? " " : "", c->name);
+		if (asking && !c->commands)
+			continue;
 		fprintf(out, "\t\t(%s) ", c->name);
-		put_function(out, full);
+		put_function(out, name);
+		put_part(out, c->name);
 		fputs(" ;;\n", out);
 	}
 	fputs("\t\tesac\n\t\t;;\n\tesac\n}\n", out);
-	for (const struct cmd *c = table; c->name; c++) {
-		char full[64];
-
-		snprintf(full, sizeof(full), "%s%s%s", name, *name ? " " : "", c->name);
-		if (c->commands)
-			put_table(out, full, c->commands);
-		else
-			put_command(out, full, c->argp);
-	}
 }
 
 int completion_zsh(FILE *out)
 {
+	static const struct completion_shell shell = {.table = put_table, .command = put_command};
+
 	fputs(head, out);
-	put_table(out, "", cmd_table);
+	completion_tables(out, &shell);
 	fputs("\n_ibqos \"$@\"\n", out);
 	return ferror(out) ? -EIO : 0;
 }

@@ -44,6 +44,8 @@ static const struct {
 	{"ack", "ack link-width-low 'leaf-01[2]' --ticket OPS-7 --until 2036-12-15 --state /var/lib/ibqos/audit.state",
 	 "a note until that day"},
 	{"ack", "ack link-width-low leaf-01 --ticket OPS-7 --until 2036-12-15 --state /var/lib/ibqos/audit.state", "at a whole node"},
+	{"ack", "ack --list --state /var/lib/ibqos/audit.state", "what is acknowledged, by whom, until when, and whether it is still seen"},
+	{"ack", "ack --remove link-width-low leaf-01 --state /var/lib/ibqos/audit.state", "told again"},
 	{"diff", "diff before.snap after.snap", "what has changed in between"},
 	{"diff", "diff --expect changes.yaml before.snap after.snap", "and whether it was what was meant to"},
 	{"snapshot", "snapshot --policy /etc/ibqos/policy.yaml before.snap", "all that verify and audit would ask for, in a file"},

@@ -40,6 +40,8 @@ def all_commands():
     """[(words...)] of all that have options of their own."""
     found = []
     for name in commands_of(help_of()):
+        if name == "help":  # has the names of the others
+            continue
         text = help_of(name)
         found += [(name, sub) for sub in commands_of(text)] if "\nCommands:\n" in text else [(name,)]
     return found
@@ -52,7 +54,11 @@ def options_of(text):
 
 @shell
 def test_commands(installed, shell, tmp_path):
-    got = ask(installed, shell, tmp_path, "ibqos ", "ibqos a", "ibqos -v ", "ibqos job ", "ibqos maintenance ", "ibqos --", "ibqos job --")
+    asked = ("ibqos help ", "ibqos help job ", "ibqos help maintenance be", "ibqos help audit ", "ibqos help --", "ibqos h")
+    got = ask(installed, shell, tmp_path, "ibqos ", "ibqos a", "ibqos -v ", "ibqos job ", "ibqos maintenance ", "ibqos --", "ibqos job --", *asked)
+    assert got["ibqos h"] == ["help", "history"]
+    assert got["ibqos help "] == [c for c in got["ibqos "] if c != "help"] and got["ibqos help job "] == got["ibqos job "]
+    assert got["ibqos help maintenance be"] == ["begin"] and got["ibqos help audit "] == got["ibqos help --"] == []
     assert got["ibqos "] == got["ibqos -v "] == sorted(commands_of(help_of()))
     assert got["ibqos a"] == ["ack", "apply", "audit"]
     assert got["ibqos job "] == sorted(commands_of(help_of("job")))

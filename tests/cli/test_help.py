@@ -12,6 +12,8 @@ def commands():
     """Full names of all commands that have options of their own."""
     found = []
     for name in listed(run.run([run.binary(), "--help"]).ok().stdout):
+        if name == "help":
+            continue
         text = run.run([run.binary(), name, "--help"]).ok().stdout
         found += [f"{name} {sub}" for sub in listed(text)] if "\nCommands:\n" in text else [name]
     return found
@@ -52,7 +54,10 @@ def test_each_example_parses(ibqos, tmp_path):
 def test_help_as_a_command(ibqos):
     for name in ("verify", "job", "job env", "maintenance", "maintenance end"):
         assert ibqos("help", *name.split()).ok().stdout == ibqos(*name.split(), "--help").ok().stdout
-    assert ibqos("help").ok().stdout == ibqos("--help").ok().stdout
+    assert "help" in listed(ibqos("--help").ok().stdout)
+    for words in ([], ["help"], ["--help"], ["-h"]):
+        assert ibqos("help", *words).ok().stdout == ibqos("--help").ok().stdout
+    assert "did you mean 'help'" in ibqos("hlep").ok(3).stderr
     assert "did you mean 'verify'" in ibqos("help", "verfy").ok(3).stderr
 
 

@@ -66,7 +66,7 @@ def compare(where, page, program):
 
 def commands(ibqos, *group):
     text = ibqos(*group, "--help").ok().stdout
-    return COMMAND.findall(text[text.index("Commands:"):].split("\n\n")[0])
+    return [c for c in COMMAND.findall(text[text.index("Commands:"):].split("\n\n")[0]) if c != "help"]
 
 
 def test_each_command_has_a_page_and_the_overview_names_it(ibqos):

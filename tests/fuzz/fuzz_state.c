@@ -30,8 +30,10 @@ static void check_state(const char *text)
 		require(state_port_find(&first, first.ports[i].guid, first.ports[i].port) == &first.ports[i]);
 	for (size_t i = 0; i < first.node_count; i++)
 		require(fuzz_printable(first.nodes[i].name, ""));
-	for (size_t i = 0; i < first.ack_count; i++)
+	for (size_t i = 0; i < first.ack_count; i++) {
 		require(fuzz_printable(first.acks[i].ticket, ""));
+		require(!first.acks[i].by || fuzz_printable(first.acks[i].by, ""));
+	}
 	written = state_text(&first, &size);
 	require(written && strlen(written) == size);
 	require(state_parse(written, &again, &line, &why) == 0);

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Counters: what audit says of them is what was planted, by exact ports and exit codes; totals are those of perfquery.
 Time is the tests' own: IBQOS_OVERLAY_NOW for the devices, --now for ibqos."""
+import os
+import pwd
 import re
+import socket
 
 import pytest
 
@@ -287,6 +290,65 @@ def test_acknowledged(fab, look):
     assert found(r) == [("counter-saturated", *LEAF, "SymbolErrorCounter"), ("ack-expired", *LEAF, "counter-saturated")]
     ack("counter-saturated", "gpu-002 mlx5_0", "1700200000", "--now", str(T0 + 92_800)).ok(0)  # a node, by its other end
     look(T0 + 93_700, DATA, bad).ok(0)
+
+
+def test_acknowledgements_listed_and_taken_back(fab, look):
+    """By whom, since and until when, and whether it is still seen; taken back it is told again; the last of a place is no longer there."""
+    bad = at(LEAF, "attr=PortCounters : set SymbolErrorCounter=65535")
+    look(T0, DATA, bad).ok(1)
+
+    def ack(*words, now=T0, **kwargs):
+        return fab.ibqos("ack", *words, "--state", look.state, "--now", str(now), **kwargs)
+
+    def listed(now):
+        return ack("--list", "--format", "json", now=now).ok(0).json["acknowledgements"]
+
+    assert listed(T0) == [] and "acknowledged: 0" in ack("--list").ok(0).stdout
+    ack("counter-saturated", "leaf-01[2]", "--ticket", "OPS 7", "--until", str(T0 + 600), env={"SUDO_USER": "jo\u001b"}).ok(0)
+    ack("link-flaps", "leaf-02", "--ticket", "OPS 8", "--until", str(T0 + 900), now=T0 + 5).ok(0)
+    with open(look.state, encoding="utf-8") as f:
+        before = f.read()
+    first, second = listed(T0 + 60)
+    guid = {n.name: f"0x{n.guid:016x}" for n in fab.net.nodes.values()}
+    user, host = pwd.getpwuid(os.getuid())[0], socket.gethostname()
+    assert first == {"code": "counter-saturated", "place": "leaf-01[2]", "node_guid": guid["leaf-01"], "port": 2, "ticket": "OPS 7",
+                     "by": f"{user} (jo\ufffd) on {host}", "since": "2023-11-14T22:13:20Z", "until": "2023-11-14T22:23:20Z",
+                     "expired": False, "seen": True, "last_seen": "2023-11-14T22:13:20Z"}
+    assert (second["place"], second["port"], second["seen"], second["last_seen"]) == ("leaf-02", None, False, None)
+    assert [x["expired"] for x in listed(T0 + 599)] == [False, False] and [x["expired"] for x in listed(T0 + 600)] == [True, False]
+    with open(look.state, encoding="utf-8") as f:
+        assert f.read() == before  # it only reads
+    for form in ("text", "html"):
+        text = ack("--list", "--format", form).ok(0).stdout
+        assert all(word in text for word in ("counter-saturated", "leaf-01[2]", "OPS 7", host, "2023-11-14T22:23:20Z")) and "\033" not in text
+    look(T0 + 120, DATA, bad).ok(0)
+    gone = ack("--remove", "counter-saturated", "leaf-01[2]", "--format", "json").ok(0).json["removed"]
+    assert gone == {"code": "counter-saturated", "node_guid": guid["leaf-01"], "port": 2, "ticket": "OPS 7", "until": "2023-11-14T22:23:20Z"}
+    assert [x["code"] for x in listed(T0)] == ["link-flaps"]
+    assert found(look.again(T0 + 180).ok(1)) == [("counter-saturated", *LEAF, "SymbolErrorCounter")]
+    ack("counter-saturated", "gpu-002 mlx5_0[1]", "--ticket", "OPS 9", "--until", str(T0 + 600)).ok(0)  # by its other end
+    assert [x["seen"] for x in listed(T0)] == [False, True]
+    look(T0 + 240, DATA).ok(0)  # it is gone, and stays a note while it is held
+    assert (listed(T0)[1]["seen"], listed(T0)[1]["last_seen"]) == (False, "2023-11-14T22:16:20Z")
+    ack("--remove", "counter-saturated", "gpu-002 mlx5_0[1]").ok(0)
+    for words, why in ((("counter-saturated", "leaf-01[2]"), "'counter-saturated' is not acknowledged at 'leaf-01[2]'; `ibqos ack --list"),
+                       (("link-flaps", "leaf-02[1]"), "is not acknowledged at 'leaf-02[1]'"), (("link-flaps", "leaf-09"), "no node is called"),
+                       (("link-flop", "leaf-02"), "no finding has the code")):
+        assert why in ack("--remove", *words).ok(3).stderr
+    for words, why in ((("--list", "--remove", "a", "b"), "do not go together"), (("--list", "link-flaps"), "one argument too many"),
+                       (("--remove", "link-flaps"), "is missing"), (("--list", "--ticket", "T"), "not of --list"),
+                       (("--remove", "link-flaps", "leaf-02", "--until", "2036-01-01"), "not of --remove")):
+        r = ack(*words).ok(3)
+        assert why in r.stderr and not r.stdout
+    assert "--state is needed" in fab.ibqos("ack", "--list").ok(3).stderr
+    assert "`ibqos audit --state` makes it" in fab.ibqos("ack", "--list", "--state", fab.path("none")).ok(3).stderr
+    with open(look.state, encoding="utf-8") as f:  # as an older ibqos kept it
+        old = re.sub(r"^(ack \S+ \S+ \S+ \d+ \S+) .*$", r"\1", f.read(), flags=re.M)
+    with open(look.state, "w", encoding="utf-8") as f:
+        f.write(old)
+    row, = listed(T0)
+    assert (row["ticket"], row["by"], row["since"]) == ("OPS 8", None, None)
+    assert "unknown" in ack("--list").ok(0).stdout
 
 
 def test_error_thresholds(fab, look):

@@ -61,7 +61,7 @@ def test_many_acks_and_audits_at_once(fab, look):
     for r in done:
         r.ok(0)
     text = read(look.state)
-    tickets = set(re.findall(r"^ack \S+ \S+ \S+ \d+ (\S+)$", text, re.M))
+    tickets = set(re.findall(r"^ack \S+ \S+ \S+ \d+ (\S+) \d+ \S+$", text, re.M))
     assert tickets == {f"T-{c}-{n}-{p}" for c, n, p in wanted} and text.count("\nack ") == len(wanted) == 60
     assert {int(x) for x in re.findall(r"^port (?:\S+ ){6}(\d+)", text, re.M)} == {T0 + 60 + count}
     look(T0 + 9 * HOUR - 1, DATA).ok(0)

@@ -73,6 +73,56 @@ static void test_read(void **unused)
 	state_clear(&s);
 }
 
+static int acknowledge(struct state *s, enum finding_code code, uint64_t guid, int port, const char *ticket, uint64_t until)
+{
+	char copy[64];
+	struct state_ack ack = {.code = code, .guid = guid, .port = port, .ticket = copy, .until = until};
+
+	snprintf(copy, sizeof(copy), "%s", ticket);
+	return state_acknowledge(s, &ack);
+}
+
+static void test_acknowledgements(void **unused)
+{
+	char ticket[] = "OPS-8", by[] = "root (a b) on h\x1b";
+	struct state_ack ack = {.code = FINDING_LINK_BER_HIGH, .guid = 0x20, .port = 1, .ticket = ticket, .until = 2000, .since = 950, .by = by};
+	const struct state_ack *there;
+	struct state s, again;
+	uint64_t last = 1;
+	unsigned line;
+	size_t size;
+	char *text;
+
+	(void)unused;
+	assert_int_equal(parse(HEAD NODES FINDING ACK "ack link-flaps 0x10 2 5000 OPS-9 900 -\nend 10\n", &s, &line), 0);
+	assert_int_equal(s.acks[0].since, 0); /* as an older ibqos wrote it */
+	assert_null(s.acks[0].by);
+	assert_int_equal(s.acks[1].since, 900);
+	assert_null(s.acks[1].by);
+	assert_false(state_ack_seen(&s, &s.acks[0], &last));
+	assert_int_equal(last, 0);
+	assert_int_equal(state_acknowledge(&s, &ack), 0);
+	there = state_ack_find(&s, FINDING_LINK_BER_HIGH, 0x20, 1);
+	assert_ptr_equal(there, &s.acks[2]);
+	assert_string_equal(there->by, "root (a b) on h\xef\xbf\xbd");
+	assert_true(state_ack_seen(&s, there, &last)); /* by its other end */
+	assert_int_equal(last, 990);
+	s.findings[0].clean = 995;
+	assert_false(state_ack_seen(&s, there, &last));
+	assert_int_equal(last, 990);
+	assert_null(state_ack_find(&s, FINDING_LINK_BER_HIGH, 0x20, FINDING_WHOLE_NODE));
+	state_ack_remove(&s, state_ack_find(&s, FINDING_LINK_FLAPS, 0x10, FINDING_WHOLE_NODE));
+	assert_int_equal(s.ack_count, 2);
+	text = state_text(&s, &size);
+	assert_non_null(strstr(text, "\nack link-flaps 0x0000000000000010 2 5000 OPS-9 900 -\n"
+				     "ack link-ber-high 0x0000000000000020 1 2000 OPS-8 950 root%20(a%20b)%20on%20h\xef\xbf\xbd\nend "));
+	assert_int_equal(parse(text, &again, &line), 0);
+	assert_string_equal(again.acks[1].by, s.acks[1].by);
+	free(text);
+	state_clear(&again);
+	state_clear(&s);
+}
+
 static void test_written_is_read(void **unused)
 {
 	struct state s, again;
@@ -82,9 +132,9 @@ static void test_written_is_read(void **unused)
 
 	(void)unused;
 	assert_int_equal(parse(HEAD NODES PORTS SENT FINDING ACK "end 15\n", &s, &line), 0);
-	assert_int_equal(state_acknowledge(&s, FINDING_LINK_FLAPS, 0x20, 3, "a b%c\n-", 77), 0);
-	assert_int_equal(state_acknowledge(&s, FINDING_LINK_FLAPS, 0x20, 4, "-", 78), 0);
-	assert_int_equal(state_acknowledge(&s, FINDING_LINK_FLAPS, 0x20, 4, "%", 79), 0); /* in its place */
+	assert_int_equal(acknowledge(&s, FINDING_LINK_FLAPS, 0x20, 3, "a b%c\n-", 77), 0);
+	assert_int_equal(acknowledge(&s, FINDING_LINK_FLAPS, 0x20, 4, "-", 78), 0);
+	assert_int_equal(acknowledge(&s, FINDING_LINK_FLAPS, 0x20, 4, "%", 79), 0); /* in its place */
 	assert_int_equal(s.ack_count, 3);
 	text = state_text(&s, &size);
 	assert_non_null(text);
@@ -139,6 +189,9 @@ static void test_refused(void **unused)
 		{HEAD "finding link-ber-high warning 0x10 1 0x20 1 991 990 0 - - -\nend 6\n", 5},
 		{HEAD "ack link-flaps 0x10 - 5000 -\nend 6\n", 5},
 		{HEAD "ack link-flaps 0x0 - 5000 T\nend 6\n", 5},
+		{HEAD "ack link-flaps 0x10 - 5000 T 7\nend 6\n", 5},
+		{HEAD "ack link-flaps 0x10 - 5000 T x root\nend 6\n", 5},
+		{HEAD "ack link-flaps 0x10 - 5000 T 7 root more\nend 6\n", 5},
 		{HEAD "nack link-flaps 0x10 - 5000 T\nend 6\n", 5},
 		{HEAD "sent 0x10 1 0x20 1 4x EDR 990 48" V16 " -\nend 6\n", 5},
 		{HEAD "sent 0x10 1 0x20 1 4x EDR 990 32 1 2 3 -\nend 6\n", 5},
@@ -300,7 +353,7 @@ static uint64_t compared_for(unsigned count)
 			finding_set(&f->what, "%u", i % 3);
 		}
 		for (unsigned i = 0; round == 0 && i < count; i += 2)
-			assert_int_equal(state_acknowledge(&s, FINDING_LINK_WIDTH_LOW, 1 + i / 8, (int)(i % 8), "T", 2000), 0);
+			assert_int_equal(acknowledge(&s, FINDING_LINK_WIDTH_LOW, 1 + i / 8, (int)(i % 8), "T", 2000), 0);
 		look.now += 100;
 		assert_int_equal(state_findings(&s, &look, &findings), 0);
 		assert_int_equal(s.finding_count, count); /* each met itself */
@@ -351,7 +404,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_thousands_of_findings), cmocka_unit_test(test_the_same_twice),
-		cmocka_unit_test(test_read),   cmocka_unit_test(test_written_is_read), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_read),   cmocka_unit_test(test_written_is_read), cmocka_unit_test(test_acknowledgements), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_cut),    cmocka_unit_test(test_places),	       cmocka_unit_test(test_times),
 		cmocka_unit_test(test_clock_set_back),
 	};
