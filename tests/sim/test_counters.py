@@ -322,23 +322,23 @@ def test_acknowledgements_listed_and_taken_back(fab, look):
         text = ack("--list", "--format", form).ok(0).stdout
         assert all(word in text for word in ("counter-saturated", "leaf-01[2]", "OPS 7", host, "2023-11-14T22:23:20Z")) and "\033" not in text
     look(T0 + 120, DATA, bad).ok(0)
-    gone = ack("--remove", "counter-saturated", "leaf-01[2]", "--format", "json").ok(0).json["removed"]
+    gone = ack("--remove", "counter-saturated", "leaf-01[2]", "--format", "json", now=T0 + 400).ok(0).json["removed"]
     assert gone == {"code": "counter-saturated", "node_guid": guid["leaf-01"], "port": 2, "ticket": "OPS 7", "until": "2023-11-14T22:23:20Z"}
-    assert [x["code"] for x in listed(T0)] == ["link-flaps"]
+    assert [x["code"] for x in listed(T0 + 400)] == ["link-flaps"]
     assert found(look.again(T0 + 180).ok(1)) == [("counter-saturated", *LEAF, "SymbolErrorCounter")]
-    ack("counter-saturated", "gpu-002 mlx5_0[1]", "--ticket", "OPS 9", "--until", str(T0 + 600)).ok(0)  # by its other end
-    assert [x["seen"] for x in listed(T0)] == [False, True]
+    ack("counter-saturated", "gpu-002 mlx5_0[1]", "--ticket", "OPS 9", "--until", str(T0 + 600), now=T0 + 400).ok(0)  # by its other end
+    assert [x["seen"] for x in listed(T0 + 400)] == [False, True]
     look(T0 + 240, DATA).ok(0)  # it is gone, and stays a note while it is held
-    assert (listed(T0)[1]["seen"], listed(T0)[1]["last_seen"]) == (False, "2023-11-14T22:16:20Z")
-    ack("--remove", "counter-saturated", "gpu-002 mlx5_0[1]").ok(0)
+    assert (listed(T0 + 400)[1]["seen"], listed(T0 + 400)[1]["last_seen"]) == (False, "2023-11-14T22:16:20Z")
+    ack("--remove", "counter-saturated", "gpu-002 mlx5_0[1]", now=T0 + 400).ok(0)
     for words, why in ((("counter-saturated", "leaf-01[2]"), "'counter-saturated' is not acknowledged at 'leaf-01[2]'; `ibqos ack --list"),
                        (("link-flaps", "leaf-02[1]"), "is not acknowledged at 'leaf-02[1]'"), (("link-flaps", "leaf-09"), "no node is called"),
                        (("link-flop", "leaf-02"), "no finding has the code")):
-        assert why in ack("--remove", *words).ok(3).stderr
-    for words, why in ((("--list", "--remove", "a", "b"), "do not go together"), (("--list", "link-flaps"), "one argument too many"),
+        assert why in ack("--remove", *words, now=T0 + 400).ok(3).stderr
+    for words, why in ((("--list", "--remove"), "do not go together"), (("--list", "link-flaps"), "one argument too many"),
                        (("--remove", "link-flaps"), "is missing"), (("--list", "--ticket", "T"), "not of --list"),
                        (("--remove", "link-flaps", "leaf-02", "--until", "2036-01-01"), "not of --remove")):
-        r = ack(*words).ok(3)
+        r = ack(*words, now=T0 + 400).ok(3)
         assert why in r.stderr and not r.stdout
     assert "--state is needed" in fab.ibqos("ack", "--list").ok(3).stderr
     assert "`ibqos audit --state` makes it" in fab.ibqos("ack", "--list", "--state", fab.path("none")).ok(3).stderr
@@ -346,9 +346,9 @@ def test_acknowledgements_listed_and_taken_back(fab, look):
         old = re.sub(r"^(ack \S+ \S+ \S+ \d+ \S+) .*$", r"\1", f.read(), flags=re.M)
     with open(look.state, "w", encoding="utf-8") as f:
         f.write(old)
-    row, = listed(T0)
+    row, = listed(T0 + 400)
     assert (row["ticket"], row["by"], row["since"]) == ("OPS 8", None, None)
-    assert "unknown" in ack("--list").ok(0).stdout
+    assert "unknown" in ack("--list", now=T0 + 400).ok(0).stdout
 
 
 def test_error_thresholds(fab, look):
