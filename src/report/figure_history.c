@@ -10,8 +10,8 @@
 #include "ibqos/state.h"
 
 #define PORTS_MAX 200
-#define WIDE 320
-#define ROW 18
+#define WIDE 220
+#define ROW 18 /* html_figures.css has it too: the counter of a bar stands beside it */
 #define BAR 14
 #define COUNTERS_SHOWN 5
 
@@ -168,7 +168,6 @@ static void put_counter(FILE *out, const struct axis *axis, const struct state_p
 
 	put_stretch(out, axis, &p->before, end_of_before(p), most, id, y);
 	put_stretch(out, axis, &p->last, p->at, most, id, y);
-	fprintf(out, "<text x=\"%d\" y=\"%d\">%s</text>\n", WIDE + 8, y + ROW - 4, counter_row(id)->name);
 }
 
 static void put_time(FILE *out, uint64_t when)
@@ -193,7 +192,7 @@ static void put_chart(FILE *out, const struct history *h, const struct entry *e,
 	for (unsigned id = 0; id < COUNTERS; id++)
 		rows += grew(p, id);
 	rows = rows > COUNTERS_SHOWN ? COUNTERS_SHOWN : rows;
-	fprintf(out, "<svg class=\"hi\" role=\"img\" aria-labelledby=\"hi-%zu\" width=\"%d\" height=\"%d\"><title id=\"hi-%zu\">from ", number, WIDE + 190,
+	fprintf(out, "<svg class=\"hi\" role=\"img\" aria-labelledby=\"hi-%zu\" width=\"%d\" height=\"%d\"><title id=\"hi-%zu\">from ", number, WIDE,
 		(rows + 1) * ROW, number);
 	put_time(out, axis.from);
 	fputs(" to ", out);
@@ -243,14 +242,16 @@ static void put_growth(FILE *out, const struct state_port *p)
 	for (unsigned id = 0; id < COUNTERS; id++) {
 		if (!grew(p, id))
 			continue;
-		fprintf(out, "%s%s: %" PRIu64 "%s", any ? "<br>" : "", counter_row(id)->name, p->last.growth[id],
+		fprintf(out, "%s%s: %" PRIu64 "%s", any ? "<br>" : "<div class=\"hi-g\">", counter_row(id)->name, p->last.growth[id],
 			p->last.least & COUNTER_BIT(id) ? " or more" : "");
 		if (p->before.since)
 			fprintf(out, ", in the stretch before %" PRIu64 "%s", p->before.growth[id],
 				p->before.least & COUNTER_BIT(id) ? " or more" : "");
 		any = true;
 	}
-	if (!any)
+	if (any)
+		fputs("</div>", out);
+	else
 		fputs(p->last.since == p->at && p->before.since == 0 ? "looked at once: nothing to compare with" : "none grew", out);
 }
 
@@ -265,7 +266,7 @@ static void put_codes(FILE *out, const struct history *h, const struct entry *e)
 			continue;
 		fprintf(out, "%s%s: %s", first ? "" : "<br>", finding_severity_name(f->severity), finding_kind(f->code)->code);
 		if (f->first_seen) {
-			fputs(", first seen ", out);
+			fputs(",<br>first seen ", out);
 			put_time(out, f->first_seen);
 		}
 		first = false;

@@ -87,7 +87,7 @@ static void place(struct placing *p, const struct finding *found)
 			p->marks->at[node]++;
 			return;
 		}
-		p->marks->nowhere[found->severity]++;
+		p->marks->nowhere[found->severity] += !found->told_by_another;
 		return;
 	}
 	port = port_of(f, node, found->port);

@@ -28,7 +28,7 @@ struct drawing {
 	const struct topology *t;
 	struct spot *spots; /* by node */
 	double width, height;
-	bool circle;
+	bool circle, beside; /* beside: some lines are between switches of one layer */
 };
 
 /* The drawn switches of a level are a stretch of the order. */
@@ -99,6 +99,30 @@ static double height_of_level(uint32_t count)
 	return count > 0 ? PITCH_Y + more * (double)WRAP_Y : 0;
 }
 
+/* Whether two drawn switches are of one row's level, so that a straight line would run through boxes. */
+static bool is_beside(const struct drawing *d, uint32_t a, uint32_t b)
+{
+	return !d->circle && d->t->layers.level[a] == d->t->layers.level[b];
+}
+
+static bool has_beside(const struct drawing *d)
+{
+	const struct topology *t = d->t;
+	bool has = false;
+
+	for (size_t i = 0; i < t->layers.bundle_count && !has; i++) {
+		const struct layer_bundle *b = &t->layers.bundles[i];
+
+		has = t->drawn[b->from] && t->drawn[b->to] && is_beside(d, b->from, b->to);
+	}
+	for (size_t i = 0; i < t->marks.pair_count && !has; i++) {
+		const struct pair_mark *m = &t->marks.pairs[i];
+
+		has = t->drawn[m->a] && t->drawn[m->b] && is_beside(d, m->a, m->b);
+	}
+	return has;
+}
+
 /* From the bottom up, since that is the order of layers. */
 static void place_layers(struct drawing *d)
 {
@@ -114,9 +138,9 @@ static void place_layers(struct drawing *d)
 		most = count > 0 && in_a_row(count) > most ? in_a_row(count) : most;
 		d->height += height_of_level(count);
 	}
-	d->height += ARC * 4; /* lines beside the lowest and the highest row */
+	d->height += d->beside ? ARC * 4 : 0; /* lines beside the lowest and the highest row */
 	d->width = most * (double)PITCH_X + 2 * EDGE;
-	y = d->height - EDGE - BOX_H / 2.0 - ARC * 2;
+	y = d->height - EDGE - BOX_H / 2.0 - (d->beside ? ARC * 2 : 0);
 	for (uint32_t at = 0; at < t->layers.count;) {
 		uint32_t first = at, count = count_of_level(t, &at, &level);
 		double row = y;
@@ -147,16 +171,11 @@ static uint32_t usual_cables(const struct topology *t, unsigned from, unsigned t
 	return best;
 }
 
-/* Whether two drawn switches are of one row's level, so that a straight line would run through boxes. */
-static bool is_beside(const struct drawing *d, uint32_t a, uint32_t b)
-{
-	return !d->circle && d->t->layers.level[a] == d->t->layers.level[b];
-}
-
 /* The path of a line, and the point where its number stands. */
 static struct spot put_path(FILE *out, const struct drawing *d, uint32_t a, uint32_t b)
 {
 	struct spot from = d->spots[a], to = d->spots[b];
+	double part = 0.2 + 0.12 * (d->t->layers.place[b] % 4); /* signs of neighbours would lie on each other */
 
 	if (is_beside(d, a, b)) {
 		double sign = d->t->layers.level[a] == 0 ? 1 : -1, bend = ARC + 0.05 * fabs(to.x - from.x);
@@ -173,7 +192,7 @@ static struct spot put_path(FILE *out, const struct drawing *d, uint32_t a, uint
 		to.y += BOX_H / 2.0;
 	}
 	fprintf(out, "M%.1f %.1fL%.1f %.1f", from.x, from.y, to.x, to.y);
-	return (struct spot){from.x + 0.35 * (to.x - from.x), from.y + 0.35 * (to.y - from.y)};
+	return (struct spot){from.x + part * (to.x - from.x), from.y + part * (to.y - from.y)};
 }
 
 static void put_ends(FILE *out, const struct fabric *f, uint32_t a, uint32_t b)
@@ -326,6 +345,7 @@ int topology_draw(FILE *out, const struct topology *t)
 
 	if (!d.spots)
 		return -ENOMEM;
+	d.beside = has_beside(&d);
 	if (d.circle)
 		place_circle(&d);
 	else

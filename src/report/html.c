@@ -33,6 +33,7 @@ static int html_open(struct report *r)
 	}
 	state->page = r->out;
 	state->part = HTML_PARTS;
+	state->body = HTML_BODY;
 	r->out = parts;
 	r->own = state;
 	return 0;
@@ -72,13 +73,14 @@ static void add_entry(struct report *r, enum html_part part, const char *id, con
 	struct html_state *state = r->own;
 	struct html_entry *entries =
 		array_grow(state->entries, &state->entry_room, state->entry_count + 1, sizeof(*entries));
-	struct html_entry entry = {.part = part, .id = strdup(id)};
+	const char *more = strstr(title, ": "); /* the contents are names alone */
+	struct html_entry entry = {.part = part, .id = strdup(id), .fabric = r->part ? strdup(r->part) : NULL};
 
-	if (asprintf(&entry.title, "%s%s%s", r->part ? r->part : "", r->part ? ": " : "", title) < 0)
-		entry.title = NULL;
+	entry.title = more ? strndup(title, (size_t)(more - title)) : strdup(title);
 	if (entries)
 		state->entries = entries;
-	if (!entries || !entry.id || !entry.title) {
+	if (!entries || !entry.id || !entry.title || (r->part && !entry.fabric)) {
+		free(entry.fabric);
 		free(entry.id);
 		free(entry.title);
 		report_fail(r, -ENOMEM);
@@ -99,7 +101,8 @@ static void put_fabric(struct report *r)
 void html_heading(struct report *r, enum html_part part, const char *key, const char *title)
 {
 	struct html_state *state = r->own;
-	bool inner = state->section && state->section_shown && part == HTML_BODY;
+	bool inner = state->section && state->section_shown && part == state->body;
+	const char *more = inner ? NULL : strstr(title, ": ");
 	char *id;
 
 	html_to(r, part);
@@ -117,8 +120,12 @@ void html_heading(struct report *r, enum html_part part, const char *key, const 
 	report_puts(r, "\">\n");
 	report_puts(r, inner ? "<h3>" : "<h2>");
 	put_fabric(r);
-	html_put(r, title);
-	report_puts(r, inner ? "</h3>\n" : "</h2>\n");
+	if (more) {
+		html_put_part(r, title, (size_t)(more - title) + 2);
+		report_puts(r, "<small>");
+	}
+	html_put(r, more ? more + 2 : title);
+	report_puts(r, inner ? "</h3>\n" : more ? "</small></h2>\n" : "</h2>\n");
 	free(id);
 }
 
@@ -139,10 +146,10 @@ static bool is_error(const char *key)
 static enum html_part part_of(const struct html_state *state, const char *key)
 {
 	if (state->section)
-		return HTML_BODY;
+		return state->body;
 	if (is_error(key) || strcmp(key, "findings_lost") == 0)
 		return HTML_ERRORS;
-	return state->body_began ? HTML_BODY : HTML_SUMMARY;
+	return state->body_began ? state->body : HTML_SUMMARY;
 }
 
 static void html_field(struct report *r, const char *key, const char *title, const struct report_value *value)
@@ -167,7 +174,8 @@ static void html_field(struct report *r, const char *key, const char *title, con
 		report_puts(r, "<dl>\n");
 	state->list_open = true;
 	report_puts(r, "<div><dt>");
-	put_fabric(r);
+	if (!state->section_shown) /* there, the heading tells it */
+		put_fabric(r);
 	html_put(r, title);
 	report_puts(r, "</dt><dd>");
 	html_value(r, value, value->decimals);
@@ -183,7 +191,7 @@ static void html_section(struct report *r, const char *key, const char *title)
 	struct html_state *state = r->own;
 
 	if (title)
-		html_heading(r, HTML_BODY, key, title);
+		html_heading(r, state->body, key, title);
 	keep(r, &state->section, key);
 	state->section_shown = title != NULL;
 }
@@ -194,7 +202,7 @@ static void html_section_end(struct report *r)
 
 	html_end_list(r);
 	if (state->section_shown) {
-		html_to(r, HTML_BODY);
+		html_to(r, state->body);
 		report_puts(r, "</section>\n");
 	}
 	state->section_shown = false;
@@ -211,6 +219,13 @@ static void html_figure(struct report *r, const char *key, const char *title, in
 	if (error < 0)
 		report_fail(r, error);
 	report_puts(r, "\n</figure>\n</section>\n");
+}
+
+static void html_parts_end(struct report *r)
+{
+	struct html_state *state = r->own;
+
+	state->body = HTML_SUMMARY;
 }
 
 /* Copies the pieces of a part, in the order in which they were written, from the temporary file to the page. */
@@ -269,6 +284,7 @@ static void html_close(struct report *r)
 	struct html_state *state = r->own;
 
 	for (size_t i = 0; i < state->entry_count; i++) {
+		free(state->entries[i].fabric);
 		free(state->entries[i].id);
 		free(state->entries[i].title);
 	}
@@ -291,6 +307,7 @@ const struct report_writer report_html_writer = {
 	.block = html_block,
 	.figure = html_figure,
 	.group = html_group,
+	.parts_end = html_parts_end,
 	.verdict = html_verdict,
 	.close = html_close,
 };

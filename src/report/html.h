@@ -31,6 +31,7 @@ struct html_piece {
 struct html_entry {
 	enum html_part part;
 	char *id, *title;
+	char *fabric; /* of a report of many; else NULL */
 };
 
 struct html_state {
@@ -44,6 +45,7 @@ struct html_state {
 	char *command, *fabric;
 	char *section;	 /* key of the section that is open */
 	bool section_shown, list_open;
+	enum html_part body;	 /* where what is no finding and no picture goes: behind parts, what is told of all of them stands first */
 	bool body_began; /* no field from here on is of the summary */
 
 	/* the table that is open */
@@ -52,6 +54,7 @@ struct html_state {
 
 	/* findings */
 	size_t groups, findings, counts[REPORT_SEVERITIES];
+	unsigned columns_used; /* bits of those in which a finding has something */
 };
 
 /* From here on a part is written. */
@@ -63,6 +66,7 @@ void html_heading(struct report *r, enum html_part part, const char *key, const 
 
 /* html_text.c: text as HTML, safe in an element and in a quoted attribute. */
 void html_put(struct report *r, const char *text);
+void html_put_part(struct report *r, const char *text, size_t size); /* so many bytes of it, which end between characters */
 /* A value as a person reads it, in its element: "unknown" where nobody could tell. */
 void html_value(struct report *r, const struct report_value *value, int decimals);
 void html_block(struct report *r, const char *key, const char *title, const struct report_value *value);

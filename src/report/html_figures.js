@@ -96,6 +96,7 @@ document.addEventListener("DOMContentLoaded", () => {
 			event.preventDefault();
 	}
 
+	told.textContent = "Point at a cell, or press an arrow key in a picture: here stands what is known of it.";
 	for (const svg of figure.querySelectorAll("svg.fm-s"))
 		svg.setAttribute("tabindex", "0");
 	figure.addEventListener("mousemove", pointed);

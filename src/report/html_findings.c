@@ -13,6 +13,8 @@ static const char *const columns[][2] = {
 	{"text", "first seen"},
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+/* In one word each: columns that the style leaves out of a table in which they are empty; NULL: never */
+static const char *const bare[COLUMNS] = {NULL, NULL, "place", NULL, "of", "wanted", "got", "detail", "class", NULL, "seen"};
 
 static void put_clause(struct report *r, const char **before, const char *word, const char *text)
 {
@@ -108,6 +110,11 @@ static void put_alike(struct report *r, const struct report_group *group)
 	report_put(r, "</p>\n<p class=\"number\">group %zu</p>\n</article>\n", state->groups);
 }
 
+static bool has_any_place(const struct finding *f)
+{
+	return f->fabric || f->file || group_has_place(f);
+}
+
 /* "rail0: leaf-1[3]": fabrics may have nodes of the same name. */
 static void put_fabric_place(struct report *r, const struct finding *f)
 {
@@ -136,6 +143,7 @@ static void put_one(struct report *r, const struct finding *f)
 	snprintf(number, sizeof(number), "%zu", state->groups);
 	html_row_begin(r, state->findings);
 	for (size_t i = 0; i < COLUMNS; i++) {
+		state->columns_used |= texts[i] || (i == 2 && has_any_place(f)) ? 1u << i : 0;
 		html_cell(r, state->findings, i == 0, columns[i][0]);
 		if (i == 2)
 			put_fabric_place(r, f);
@@ -194,5 +202,9 @@ void html_findings_end(struct report *r)
 	for (int i = 0; i < REPORT_SEVERITIES; i++)
 		if (state->counts[i] > 0)
 			report_put(r, " data-%s=\"%zu\"", finding_severity_name((enum finding_severity)i), state->counts[i]);
-	report_puts(r, "></p>\n</section>\n");
+	report_puts(r, " data-bare=\"");
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (bare[i] && !(state->columns_used & 1u << i))
+			report_put(r, " %s", bare[i]);
+	report_puts(r, "\"></p>\n</section>\n");
 }

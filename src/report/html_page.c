@@ -102,16 +102,22 @@ static void put_verdict(struct report *r, const char *verdict)
 	report_puts(r, "</p>\n</header>\n");
 }
 
-static void put_contents(struct report *r)
+/* What there is about a fabric of many; NULL: what is about all of them, or the only one. */
+static void put_contents_of(struct report *r, const char *fabric)
 {
 	struct html_state *state = r->own;
 
-	if (state->entry_count == 0)
-		return;
-	report_puts(r, "<nav aria-label=\"Contents\">\n<ul>\n");
+	report_puts(r, "<ul>\n");
+	if (fabric) {
+		report_puts(r, "<li>");
+		html_put(r, fabric);
+		report_puts(r, ":</li>\n");
+	}
 	for (int part = 0; part < HTML_PARTS; part++) {
 		for (size_t i = 0; i < state->entry_count; i++) {
-			if ((int)state->entries[i].part != part)
+			const char *of = state->entries[i].fabric;
+
+			if ((int)state->entries[i].part != part || (of && fabric ? strcmp(of, fabric) != 0 : of != fabric))
 				continue;
 			report_puts(r, "<li><a href=\"#");
 			html_put(r, state->entries[i].id);
@@ -120,7 +126,24 @@ static void put_contents(struct report *r)
 			report_puts(r, "</a></li>\n");
 		}
 	}
-	report_puts(r, "</ul>\n</nav>\n");
+	report_puts(r, "</ul>\n");
+}
+
+static void put_contents(struct report *r)
+{
+	struct html_state *state = r->own;
+
+	if (state->entry_count == 0)
+		return;
+	report_puts(r, "<nav aria-label=\"Contents\">\n");
+	put_contents_of(r, NULL);
+	for (size_t i = 0; i < state->entry_count; i++) { /* those of a fabric come together */
+		const char *of = state->entries[i].fabric, *before = i > 0 ? state->entries[i - 1].fabric : NULL;
+
+		if (of && (!before || strcmp(of, before) != 0))
+			put_contents_of(r, of);
+	}
+	report_puts(r, "</nav>\n");
 }
 
 void html_page_begin(struct report *r, enum ibqos_exit exit_code, const char *verdict)

@@ -79,7 +79,7 @@ void html_table(struct report *r, const char *key, const char *title)
 	state->rows = 0;
 	if (!title)
 		return;
-	html_heading(r, HTML_BODY, key, title);
+	html_heading(r, state->body, key, title);
 	if (asprintf(&id, "t-%s%s%s", state->section ? state->section : "", state->section ? "-" : "", key) < 0) {
 		report_fail(r, -ENOMEM);
 		id = NULL;

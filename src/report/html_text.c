@@ -59,6 +59,13 @@ int report_html_text(FILE *out, const char *text)
 	return put_text(out, text, strlen(text), false);
 }
 
+void html_put_part(struct report *r, const char *text, size_t size)
+{
+	errno = 0;
+	if (put_text(r->out, text, size, false) < 0)
+		report_fail(r, errno ? -errno : -EIO);
+}
+
 static void put_lines(struct report *r, const char *text, size_t size)
 {
 	errno = 0;
@@ -68,9 +75,7 @@ static void put_lines(struct report *r, const char *text, size_t size)
 
 void html_put(struct report *r, const char *text)
 {
-	errno = 0;
-	if (report_html_text(r->out, text) < 0)
-		report_fail(r, errno ? -errno : -EIO);
+	html_put_part(r, text, strlen(text));
 }
 
 void html_value(struct report *r, const struct report_value *value, int decimals)
@@ -116,12 +121,13 @@ static void put_diff(struct report *r, const char *text)
 
 void html_block(struct report *r, const char *key, const char *title, const struct report_value *value)
 {
+	const struct html_state *state = r->own;
 	char buffer[TEXT_VALUE_SIZE];
 	const char *text = text_of(value, 0, buffer);
 
 	if (!title)
 		return;
-	html_heading(r, HTML_BODY, key, title);
+	html_heading(r, state->body, key, title);
 	if (*text == '\0' || value->knowledge != REPORT_KNOWN) {
 		report_put(r, "<p>%s</p>\n</section>\n", *text ? text : "none");
 		return;

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """How a page looks and reads: themes, paper, without JavaScript, by keyboard, for a screen reader."""
 import base64
+import pathlib
 
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from kit import run
+from kit import looks, policy, run
 
 LIGHTNESS = "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number).reduce((a, b) => a + b) / 765"
 
@@ -155,3 +156,39 @@ def test_names_and_headings(chromium, page, what):
     assert b.js("return [document.documentElement.lang, document.title]") == ["en", "critical: ibqos page"]
     assert b.js("return [...document.querySelectorAll('nav a, a.members')].every(a => document.querySelector(a.hash))")
     assert b.js("return [...document.querySelectorAll('th')].every(th => th.scope === 'col')")
+
+
+OVERLAPS = """
+const cells = [...document.querySelectorAll("#hi-table td svg")].map(svg => [svg.getBoundingClientRect(), svg.parentElement.getBoundingClientRect()]);
+return [cells.length, cells.filter(([svg, cell]) => svg.right > cell.right + 1).length];
+"""
+
+
+def test_what_a_page_of_a_fabric_looks_like(chromium, up):
+    """Contents in one line each, columns of findings that say something, pictures within their cells: on the screen and on paper."""
+    f, sm = up(**looks.SHAPE)
+    errors = looks.at(looks.LEAF, f"attr=PortCounters : grow SymbolErrorCounter=0.5/s since={looks.T0}")
+    pages = {"plan": ("plan", policy.write(f, sm))}
+    look = looks.Look(f, pathlib.Path(f.dir))
+    look(looks.T0, looks.DATA, errors).ok(0, 1, 2)
+    look(looks.T0 + 30 * looks.HOUR, looks.DATA, errors).ok(2)
+    html = look(looks.T0 + 31 * looks.HOUR, looks.DATA, errors, args=("--format", "html")).ok(2).raw
+    for name, data in (("audit", html), ("plan", f.ibqos(*pages["plan"], "--format", "html").ok(0).raw)):
+        page = pathlib.Path(f.dir).parent / f"{name}.html"
+        page.write_bytes(data)
+        for size in ((1400, 900), (420, 900)):
+            b = chromium(size=size).open(page)
+            lines = b.js("return [...document.querySelectorAll('nav li')].map(li => li.offsetHeight / parseFloat(getComputedStyle(li).lineHeight))")
+            assert len(lines) > 8 and max(lines) < 1.5
+            wide = b.js("return [...document.querySelectorAll('main *, nav')].filter(e => e.getBoundingClientRect().right > innerWidth && "
+                        "!e.parentElement.closest('.wide, .fig-scroll, figure, pre, nav')).map(e => e.outerHTML.slice(0, 200))")
+            assert b.js("return document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0, (name, size, wide)
+            if name == "audit":
+                heads = [th.text for th in b.all("#t-findings th") if th.is_displayed()]
+                assert "first seen \u2195" in heads or "first seen" in heads
+                assert not any(h.startswith("class") for h in heads), heads
+                assert b.js(OVERLAPS) == [2, 0] and b.one(".fm-told").text.startswith("Point at a cell")
+                b.emulate("print")
+                assert b.js(OVERLAPS) == [2, 0]
+                assert not any(e.is_displayed() for e in b.all(".controls button, .controls input"))
+            b.shot(f"{name}-{size[0]}")
