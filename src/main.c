@@ -29,6 +29,7 @@ static void catch_signals(void)
 	signal(SIGXFSZ, SIG_IGN); /* a file size limit is a failed write like any other */
 	/* A reader that goes away (ibqos | head) must not end an apply half-way. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL); /* inherited as ignored, there would be no word of how a worker ended */
 }
 
 /* For a shell's folder of completions. */

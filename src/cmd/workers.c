@@ -233,9 +233,15 @@ static bool listen_to(const struct ibqos_ctx *ctx, struct worker *w, int fd, boo
 	return got > 0;
 }
 
-static bool reap(struct worker *w)
+/*
+ * Whether it has ended. Its status is not fetched yet: until then its number, and that of its group, cannot become another's, and a
+ * signal to the group (is_over()) reaches nobody else.
+ */
+static bool has_ended(struct worker *w)
 {
-	if (waitpid(w->pid, &w->status, WNOHANG) != w->pid)
+	siginfo_t info = {0};
+
+	if (waitid(P_PID, (id_t)w->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != w->pid)
 		return false;
 	w->ended_ns = clock_ns();
 	w->seconds = (double)(w->ended_ns - w->began_ns) / 1e9;
@@ -247,13 +253,13 @@ static bool is_over(struct worker *w)
 {
 	bool closed = w->out < 0 && w->err < 0;
 
-	if (!w->started || (w->ended_ns == 0 && !reap(w)))
+	if (!w->started || (w->ended_ns == 0 && !has_ended(w)))
 		return !w->started;
 	if (!closed && clock_ns() - w->ended_ns < DRAIN_NS)
 		return false;
 	/* what it may have started does not live on */
 	kill(-w->pid, SIGKILL);
-	return true;
+	return waitpid(w->pid, &w->status, 0) == w->pid || errno != EINTR;
 }
 
 static void finish(const struct ibqos_ctx *ctx, struct worker *w)

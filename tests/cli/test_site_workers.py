@@ -51,6 +51,14 @@ def fakes(tmp_path):
     return Fakes(tmp_path)
 
 
+def test_a_parent_that_ignores_ends_of_children(fakes):
+    """What a daemon has left ignored is inherited: how the workers ended must be known all the same."""
+    fakes.good("rail0").answer("rail1", do="kill -9 $$")
+    r = subprocess.run([run.binary(), "discover", "--site", fakes.file, "--format", "json"], capture_output=True, text=True, timeout=60,
+                       check=False, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert [(f["fabric"], f["exit"]) for f in json.loads(r.stdout)["fabrics"]] == [("rail0", 2), ("rail1", 3)], r.stderr
+
+
 def test_a_good_answer_is_told_in_every_format(fakes, ibqos):
     fakes.good("rail0").good("rail1")
     r = ibqos("discover", "--site", fakes.file, "--format", "json").ok(2)
