@@ -14,14 +14,16 @@ _number = itertools.count(1)
 
 
 class Sent:
-    """What a program sent, from the overlay's log: counts, and each Set as the text of its line."""
+    """What a program sent, from the overlay's log: counts, each Set as the text of its line, and how many answers a rule told."""
 
     def __init__(self, path):
-        self.gets = self.others = self.sets = 0
+        self.gets = self.others = self.sets = self.told = 0
         self.lines, self.summaries = [], 0
         with open(path, encoding="ascii") as f:
             for line in f:
-                if line.startswith("set "):
+                if line.startswith("told "):
+                    self.told += 1
+                elif line.startswith("set "):
                     self.lines.append(line.strip())
                 elif m := re.fullmatch(r"sent gets=(\d+) sets=(\d+) others=(\d+)\n", line):
                     self.summaries += 1

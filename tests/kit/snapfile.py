@@ -86,14 +86,14 @@ def table(raw, columns):
 
 
 def untable(rows, columns):
-    raw = struct.pack("<IB", len(rows), len(columns)) + bytes(size for _, size in columns)
+    raw = bytearray(struct.pack("<IB", len(rows), len(columns)) + bytes(size for _, size in columns))
     for name, size in columns:
         before = 0
         for row in rows:
             value = row[name] - before if size >= 4 else row[name]
             before = row[name]
             raw += (value % (1 << 8 * size)).to_bytes(size, "little")
-    return raw
+    return bytes(raw)
 
 
 def read(path):

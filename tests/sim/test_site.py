@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from kit import policy, run
+from kit.sim import Sent
 from kit.sites import Site
 from tools import netgen
 
@@ -53,14 +54,17 @@ def test_faults_are_told_by_rail(rails, tmp_path):
     site = rails()
     site.fabrics["rail0"].rules("node=gpu-1 attr=PortInfo : set LinkWidthActive=1", "node=leaf port=1 attr=PortInfo : set LinkWidthActive=1")
     site.fabrics["rail1"].rules("node=gpu-2 attr=PortInfo : timeout")
-    site.fabrics["rail2"].rules("node=leaf attr=SMInfo : timeout", "attr=NodeDesc node=gpu-1 : timeout")
+    site.fabrics["rail2"].rules("attr=NodeDesc node=gpu-1 : timeout")
     r = site.ibqos("audit", "--format", "json").ok(2).json
     assert [f["fabric"] for f in r["fabrics"]] == [f"rail{i}" for i in range(COUNT)]
     assert {f["fabric"] for f in r["findings"]} == {"rail0", "rail1", "rail2"}
     verdicts = {n: f["verdict"] for n, f in by_fabric(r).items()}
     assert verdicts["rail0"] == "critical" and verdicts["rail1"] == "unknown" and verdicts["rail2"] == "unknown"
     assert all(verdicts[f"rail{i}"] == "clean" for i in range(3, COUNT))
-    assert {c for f, c in found(r) if f == "rail0"} == {"link-width-low"}
+    # the right finding at the right place, and nothing of the others, not even a note
+    planted = {("rail0", "link-width-low", "gpu-1 mlx5_0", 1), ("rail1", "port-info-missing", "gpu-2 mlx5_1", 1),
+               ("rail2", "node-info-incomplete", f"0x{site.fabrics['rail2'].net['gpu-1'].guid:016x}", None)}
+    assert {(f["fabric"], f["code"], f["node"], f["port"]) for f in r["findings"]} == planted and len(r["findings"]) == 3
     # each rail as a run about it alone says it: the same findings, the same exit status
     for name, fabric in site.fabrics.items():
         alone = fabric.ibqos("audit", "--fabric", name, "--format", "json")
@@ -170,16 +174,15 @@ def test_what_a_second_port_found_is_told(up, tmp_path):
 
 
 class Running:
-    """A run of many rails that is held in its middle by slow answers."""
+    """A run of many rails that is held by slow answers of one attribute: all of them, or longest one of them, once it waits for one."""
 
-    def __init__(self, site):
-        self.site = site
-        for f in site.fabrics.values():
-            f.rules("attr=PortInfo : delay=300")
+    def __init__(self, site, attribute="PortInfo", argv=("audit", "--retries", "0", "-t", "400"), one=None):
+        self.site, self.needed = site, {one} if one else set(site.fabrics)
+        for name, f in site.fabrics.items():
+            f.rules(f"attr={attribute} : tell delay={1000 if name == one else 100 if one else 300}")
         for log in site.logs.values():
             open(log, "w", encoding="ascii").close()
-        self.process = run.start(site.argv("audit", "--format", "json", "-o", "1", "--retries", "0", "-t", "400"), stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, cwd=site.dir)
+        self.process = run.start(site.argv(*argv, "--format", "json", "-o", "1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=site.dir)
         # all at the same time: were it one after the other, this would never be
         self.workers = run.deadline(60, "workers side by side", self.all_of_them, alive=lambda: self.process.poll() is None)
 
@@ -197,7 +200,8 @@ class Running:
             name = [w.partition("=")[2] for w in words if w.startswith("--fabric=")]
             if name and os.path.basename(words[0]) == os.path.basename(run.binary()):
                 found[name[0]] = int(pid)
-        return found if set(found) == set(self.site.fabrics) else None
+        ready = all(n in found and Sent(self.site.logs[n]).told for n in self.needed)
+        return found if ready else None
 
     def end(self):
         for f in self.site.fabrics.values():
@@ -210,24 +214,76 @@ class Running:
         return self.process.returncode, json.loads(out), err.decode(errors="replace")
 
 
-def test_what_is_lost_in_mid_run_is_told_and_the_rest_completes(rails):
-    """A worker, an OpenSM and a simulator, each killed while all workers run."""
-    # the simulator's library may wait for its simulator without end: the worker is then given up
-    site = rails(more={"timeout": 20})
-    running = Running(site)
-    os.kill(running.workers["rail0"], signal.SIGKILL)
-    site.fabrics["rail1"].sms[0].kill()
-    site.fabrics["rail2"].ibsim.kill()
-    code, r, err = running.end()
-    told = {n: (f["verdict"], f.get("error")) for n, f in by_fabric(r).items()}
-    assert told["rail0"] == ("unknown", "it was ended by signal 9 (Killed)"), told
-    assert ("rail0", "site-no-answer") in found(r)
-    # the SM's port tells that nobody serves it, or it had told all before: no other rail has to do with it
-    assert told["rail1"][1] is None or told["rail1"][0] == "unknown", told
-    assert told["rail2"][0] == "unknown" and (told["rail2"][1] or any(f == "rail2" for f, _ in found(r))), (told, err)
-    for name in list(site.fabrics)[3:]:
-        assert told[name] == ("clean", None), told
-    assert code in (2, 3) and r["exit"] == code
+# Attributes that verify asks for: the first of all, in the middle of discovery, when all nodes are known
+MOMENTS = ("NodeInfo", "PortInfo", "VLArb")
+
+
+class Killed:
+    """Verify runs of a site of which something is killed in the middle; the others must tell what they tell when nothing is."""
+
+    def __init__(self, site, policy_path):
+        self.site, self.argv = site, ("verify", policy_path, "--retries", "1", "-t", "1500")
+        whole = site.ibqos(*self.argv, "--format", "json").ok(2, 3).json
+        self.whole = {n: (f["exit"], self.of(whole, n)) for n, f in by_fabric(whole).items()}
+        assert all(f["ports"]["differ"] > 0 for f in whole["fabrics"])
+
+    @staticmethod
+    def of(r, name):
+        return [f for f in r["findings"] if f["fabric"] == name]
+
+    def run(self, moment, name, kill):
+        """The fabric's part, and its findings."""
+        running = Running(self.site, moment, self.argv, name)
+        kill(running)
+        code, r, err = running.end()
+        told = by_fabric(r)
+        for other in set(told) - {name}:
+            assert (told[other]["exit"], self.of(r, other)) == self.whole[other] and "error" not in told[other], (moment, other, r)
+        assert code == 2 == r["exit"]  # what the others found is critical, and goes before unknown
+        return told[name], self.of(r, name), err
+
+
+@pytest.fixture
+def killed(rails, tmp_path):
+    path = tmp_path / "policy.yaml"
+    path.write_text(POLICY, encoding="utf-8")
+    # the simulator's library waits for a simulator that is gone without end: the worker is then given up
+    return Killed(rails(own={"rail2": {"timeout": 10}}), path)
+
+
+def test_a_worker_killed_in_mid_run(killed):
+    for moment in MOMENTS:
+        part, found_there, _ = killed.run(moment, "rail0", lambda r: os.kill(r.workers["rail0"], signal.SIGKILL))
+        assert (part["exit"], part["error"]) == (3, "it was ended by signal 9 (Killed)"), moment
+        assert [(f["code"], f["severity"]) for f in found_there] == [("site-no-answer", "unknown")], moment
+
+
+def test_an_opensm_killed_in_mid_run(killed):
+    fabric = killed.site.fabrics["rail1"]
+    for moment in MOMENTS:
+        part, found_there, err = killed.run(moment, "rail1", lambda r: fabric.sms[-1].kill())
+        # its ports are as they were, and it is unknown what it would do
+        assert "error" not in part and [f for f in found_there if f["severity"] == "unknown"], (moment, found_there, err)
+        fabric.opensm()
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_simulator_killed_in_mid_run(killed, moment):
+    part, found_there, err = killed.run(moment, "rail2", lambda r: killed.site.fabrics["rail2"].ibsim.kill())
+    severities = {f["severity"] for f in found_there} | ({"unknown"} if part.get("error") else set())
+    assert "unknown" in severities, (part, err)
+    # what was answered before counts: tables that differ are critical, which goes before unknown
+    assert severities == {"unknown"} or moment == "VLArb"
+    assert part["exit"] == (2 if "critical" in severities else 3)
+
+
+def test_a_lost_fabric_alone_is_exit_3(rails):
+    """Where nothing else is found, what is not known is the exit status."""
+    running = Running(rails(2))
+    os.kill(running.workers["rail1"], signal.SIGKILL)
+    code, r, _ = running.end()
+    assert code == 3 == r["exit"] and {n: f["verdict"] for n, f in by_fabric(r).items()} == {"rail0": "clean", "rail1": "unknown"}
+    assert found(r) == {("rail1", "site-no-answer")}
 
 
 def test_stop_in_mid_run(rails):

@@ -253,6 +253,8 @@ static bool deliver(struct state *st, const struct verdict *v, const struct requ
 {
 	uint64_t due = now_ms() + v->delay_ms;
 
+	if (v->tell && st->log)
+		fprintf(st->log, "told attr=0x%04x\n", r->attr);
 	if (v->fate == FATE_TIMEOUT || v->fate == FATE_LATE || (v->fate == FATE_ANSWER && v->tid_xor))
 		time_out(st, r, fd, agent, umad);
 	if (lost(v->fate))

@@ -125,6 +125,7 @@ static long double now_of(const struct rules *rules)
 /* What is done to an answer that comes, beside its fields. */
 static void take_actions(const struct rule *rule, struct verdict *v)
 {
+	v->tell |= rule->tell;
 	if (rule->delay_ms)
 		v->delay_ms = rule->delay_ms;
 	if (rule->copies)

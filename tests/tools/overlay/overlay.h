@@ -8,7 +8,7 @@
  *   IBQOS_OVERLAY_NET     the net file that ibsim runs, to know which device a MAD is for
  *   IBQOS_OVERLAY_RECORD  what the subnet manager has set, one line a PortInfo Set
  *   IBQOS_OVERLAY_ROLE    sm: this process is the subnet manager and writes the record; reader (default)
- *   IBQOS_OVERLAY_LOG     one line for each Set that this process sends, and the counts at its end
+ *   IBQOS_OVERLAY_LOG     one line for each Set that this process sends and each answer that a rule tells, and the counts at its end
  *   IBQOS_OVERLAY_SEED    for prob=
  *   IBQOS_OVERLAY_NOW     the time that growing counters see, in Unix seconds; default: the clock
  *   SIM_HOST              the node that this process is attached to, as for libumad2sim.so
@@ -161,7 +161,7 @@ struct rule {
 	double prob;
 	uint64_t skip, count, matched;
 	/* actions */
-	bool has_status, has_fate, has_mkey, has_other_attr, has_other_mod, has_vlarb, makes, optimized;
+	bool has_status, has_fate, has_mkey, has_other_attr, has_other_mod, has_vlarb, makes, optimized, tell;
 	uint16_t status, other_attr;
 	uint32_t other_mod, tid_xor;
 	enum fate fate;
@@ -191,7 +191,7 @@ struct verdict {
 	uint16_t status, other_attr;
 	uint32_t other_mod, tid_xor;
 	unsigned delay_ms, late_ms, copies, foreign, reorder;
-	bool has_status, has_other_attr, has_other_mod, optimized;
+	bool has_status, has_other_attr, has_other_mod, optimized, tell;
 	bool as_get; /* a Set that ibsim must not see: it leaves as a Get */
 };
 

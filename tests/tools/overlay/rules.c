@@ -52,6 +52,8 @@
  *                        record, since ibsim's have 8; for OpenSM and readers alike
  *   optimized-sl2vl      a switch says so in SwitchInfo, and takes SL2VL Sets for all ports at once: see
  *                        optimized.c. Without it such a Set ends the process
+ * What the test learns:
+ *   tell                 a line in the log when the answer has come, before it is held back: how far a program is
  * A Set that a rule drops, times out or fails leaves as a Get: the device keeps what it had. Its fate is
  * drawn once, when it leaves; late, delay and what follows them are for Gets and Sets alike.
  *
@@ -275,6 +277,12 @@ static void act_answer(struct reading *r, const char *v)
 	r->rule->makes = true;
 }
 
+static void act_tell(struct reading *r, const char *v)
+{
+	(void)v;
+	r->rule->tell = true;
+}
+
 static void act_delay(struct reading *r, const char *v)
 {
 	r->rule->delay_ms = (unsigned)number(r, v, 600000);
@@ -365,7 +373,8 @@ static const struct word action_words[] = {
 	{"late", true, act_late},	     {"delay", true, act_delay},	{"reorder", true, act_reorder},
 	{"duplicate", true, act_duplicate},  {"foreign", true, act_foreign},	{"tid", true, act_tid},
 	{"attribute", true, act_attribute},  {"modifier", true, act_modifier},	{"mkey", true, act_mkey},
-	{"protect", true, act_protect},	     {"vlarb-caps", true, act_vlarb},	{"optimized-sl2vl", false, act_optimized}, {NULL, false, NULL},
+	{"protect", true, act_protect},	     {"vlarb-caps", true, act_vlarb},	{"optimized-sl2vl", false, act_optimized},
+	{"tell", false, act_tell},	     {NULL, false, NULL},
 };
 
 /* Next word of the line, quotes taken away; NULL at the end or at a comment. */
