@@ -293,6 +293,8 @@ struct verify_records {
  */
 int verify_ask_records(struct verify *verify, struct source *source, const struct verify_record_options *options,
 		       struct verify_records *records);
+/* One finding where records were asked for and not answered, with their number and that of those not asked for any more. */
+void verify_records_findings(const struct verify *verify, const struct verify_records *records, struct finding_list *findings);
 
 /*
  * Where (nearly) all ports that were looked at hold other tables, and not because they changed or await a sweep: one

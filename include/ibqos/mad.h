@@ -154,6 +154,8 @@ struct mad_limits {
 				   queries are handed back as MAD_NOT_ASKED; 0: never */
 	unsigned sa_timeout_ms; /* for one try to the subnet administrator, which computes its answers and sweeps
 				   meanwhile; timeout_ms where that is longer */
+	unsigned sa_patience_ms; /* what an administrator that leaves questions unanswered may cost in one series of them
+				   (mad_job.lost_ns) before it is given up; 0: any time */
 };
 
 /*
@@ -162,7 +164,7 @@ struct mad_limits {
  */
 #define MAD_LIMITS_DEFAULT                                                                                 \
 	((struct mad_limits){.window = 16, .device_window = 4, .timeout_ms = 1000, .retries = 3, .rate = 20000, \
-			     .give_up = 4, .sa_timeout_ms = 2000})
+			     .give_up = 4, .sa_timeout_ms = 2000, .sa_patience_ms = 10000})
 
 /* --- the wire: what carries MADs; umad on a machine, a script in tests --- */
 
@@ -269,7 +271,15 @@ struct mad_job {
 	/* Called exactly once for each query that next() gave, in any order. */
 	void (*done)(void *arg, uint32_t device, const struct mad_query *query, const struct mad_answer *answer);
 	void *arg;
-	unsigned timeout_ms; /* for one try, in which no MAD is taken for lost earlier; 0: as the limits say */
+	unsigned timeout_ms; /* for one try; 0: as the limits say */
+	unsigned short_ms; /* with timeout_ms: no MAD is taken for lost earlier; 0: not before its try ends. Without: as answers come */
+	/*
+	 * Lost time: in which a MAD was out that had no answer in the time after which it is taken for lost; times that overlap
+	 * count once. Added to *lost_ns, which may come from an earlier job; at lost_limit_ns all devices are given up, as by give_up.
+	 * NULL: not counted.
+	 */
+	uint64_t *lost_ns;
+	uint64_t lost_limit_ns; /* 0: none */
 	/*
 	 * done() may find more to ask: for the device that answered, whose next() is then called again even if it
 	 * had no more, and for new ones, by raising `devices`. Not after MAD_NOT_ASKED.

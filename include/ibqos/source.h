@@ -125,11 +125,14 @@ struct source_sm_query {
 };
 
 /*
- * Asks the subnet manager that the fabric's ports name: SMPs first, then what is for the SA. They are few,
- * so they are asked at once. Returns as source_ask(); what was not asked, as everything where no SM is known to
- * the fabric, ends as MAD_NOT_ASKED.
+ * Asks the subnet manager that the fabric's ports name: SMPs first, then what is for the SA, a few at a time. What an
+ * SA that does not answer may cost is bounded (mad_limits.sa_patience_ms of lost time): then what was asked without an
+ * answer ends as MAD_TIMED_OUT, the rest as MAD_NOT_ASKED. *lost_ns, 0 at first, is the lost time of the calls that share
+ * one such bound; NULL: this call has its own. Returns as source_ask(); where no SM is known to the fabric, all
+ * ends as MAD_NOT_ASKED.
  */
-int source_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries, size_t count);
+int source_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries, size_t count,
+		  uint64_t *lost_ns);
 
 /* MADs of all source_ask() and source_ask_sm() so far. */
 const struct mad_counts *source_counts(const struct source *source);
@@ -144,7 +147,8 @@ struct source_ops {
 	int (*discover)(struct source *source, struct finding_list *findings, struct fabric **fabric);
 	int (*ask)(struct source *source, const struct fabric *fabric, const struct source_asker *asker);
 	/* NULL: this kind knows no SM. All queries come as MAD_NOT_ASKED; the fabric has an SM. */
-	int (*ask_sm)(struct source *source, const struct fabric *fabric, struct source_sm_query *queries, size_t count);
+	int (*ask_sm)(struct source *source, const struct fabric *fabric, struct source_sm_query *queries, size_t count,
+		      uint64_t *lost_ns);
 	const struct mad_counts *(*counts)(const struct source *source);
 	const struct mad_counts *(*discovery_counts)(const struct source *source); /* NULL: this kind counts none */
 	void (*close)(struct source *source);

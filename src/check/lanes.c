@@ -326,9 +326,9 @@ static int listen_ask(struct source *source, const struct fabric *fabric, const 
 }
 
 static int listen_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries,
-			 size_t count)
+			 size_t count, uint64_t *lost_ns)
 {
-	return source_ask_sm(((struct listener *)source)->inner, fabric, queries, count);
+	return source_ask_sm(((struct listener *)source)->inner, fabric, queries, count, lost_ns);
 }
 
 static const struct mad_counts *listen_counts(const struct source *source)

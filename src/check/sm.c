@@ -24,6 +24,7 @@ struct checking {
 	const struct sm_options *options;
 	struct finding_list *findings; /* may be NULL */
 	struct sm_result *result;
+	uint64_t lost_ns; /* that the SA has cost so far */
 };
 
 const char *sm_item_name(enum sm_item item)
@@ -112,7 +113,7 @@ static bool judge_info(struct checking *c, const struct source_sm_query *query)
 static int ask_info(struct checking *c, bool *master)
 {
 	struct source_sm_query query = {.mgmt_class = MAD_CLASS_SMP, .attribute = MAD_SM_INFO};
-	int error = source_ask_sm(c->source, c->fabric, &query, 1);
+	int error = source_ask_sm(c->source, c->fabric, &query, 1, &c->lost_ns);
 
 	count_ended(c, SM_INFO, &query, 1);
 	*master = error == 0 && judge_info(c, &query);
@@ -149,7 +150,7 @@ static bool judge_class(struct checking *c, const struct source_sm_query *query)
 static int ask_class(struct checking *c, bool *answers)
 {
 	struct source_sm_query query = {.mgmt_class = MAD_CLASS_SA, .attribute = MAD_SA_CLASS_PORT_INFO};
-	int error = source_ask_sm(c->source, c->fabric, &query, 1);
+	int error = source_ask_sm(c->source, c->fabric, &query, 1, &c->lost_ns);
 
 	count_ended(c, SM_CLASS_PORT_INFO, &query, 1);
 	*answers = error == 0 && judge_class(c, &query);
@@ -303,7 +304,7 @@ static int ask_chunk(struct checking *c, struct source_sm_query *queries, size_t
 	memset(queries, 0, count * sizeof(*queries));
 	for (size_t i = 0; i < count; i++)
 		sm_probe_query(c->fabric, &c->options->probes[first + i], &queries[i]);
-	error = source_ask_sm(c->source, c->fabric, queries, count);
+	error = source_ask_sm(c->source, c->fabric, queries, count, &c->lost_ns);
 	count_ended(c, SM_PATH_RECORD, queries, count);
 	for (size_t i = 0; i < count; i++)
 		ends[first + i] = (struct path_end){
@@ -435,7 +436,7 @@ static int run(struct checking *c)
 int sm_check(struct source *source, const struct fabric *fabric, const struct sm_options *options,
 	     struct finding_list *findings, struct sm_result *result)
 {
-	struct checking c = {source, fabric, options, findings, result};
+	struct checking c = {.source = source, .fabric = fabric, .options = options, .findings = findings, .result = result};
 	uint32_t judged;
 	int error = 0;
 

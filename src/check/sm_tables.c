@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK 128 /* questions at once: each has room for a record both ways */
+#define CHUNK 1024 /* questions at once: each has room for a record both ways */
 
 const char *sm_table_name(enum sm_table_kind kind)
 {
@@ -81,6 +81,7 @@ int sm_tables_ask(struct source *source, const struct fabric *fabric, struct sm_
 	struct source_sm_query *queries = calloc(CHUNK, sizeof(*queries));
 	size_t *asked = calloc(CHUNK, sizeof(*asked)); /* which table a query is about */
 	size_t next = 0, used;
+	uint64_t lost_ns = 0;
 	int error = queries && asked ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < count; i++) {
@@ -93,7 +94,7 @@ int sm_tables_ask(struct source *source, const struct fabric *fabric, struct sm_
 			asked[used] = next;
 			used += make_question(fabric, &tables[next], &queries[used]);
 		}
-		error = source_ask_sm(source, fabric, queries, used);
+		error = source_ask_sm(source, fabric, queries, used, &lost_ns);
 		for (size_t i = 0; i < used; i++)
 			take(&queries[i], &tables[asked[i]]);
 	}

@@ -19,7 +19,7 @@ static int ask(struct source *source, const struct fabric *fabric, struct sm_wat
 	*known = false;
 	if (fabric->sm_lid == 0)
 		return 0;
-	error = source_ask_sm(source, fabric, &query, 1);
+	error = source_ask_sm(source, fabric, &query, 1, NULL);
 	watch->coverage.asked++;
 	watch->coverage.ended[query.outcome]++;
 	if (error == 0 && query.outcome == MAD_ANSWERED) {

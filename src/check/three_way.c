@@ -16,6 +16,8 @@
 
 #include <infiniband/mad.h>
 
+#include "place.h"
+
 #define CODES 5 /* of OperationalVLs, from 1 */
 
 struct asking {
@@ -24,6 +26,7 @@ struct asking {
 	struct sm_table *tables;
 	size_t count, limit;
 	uint64_t left;
+	bool given_up; /* the SA lost so much that it was not asked for the rest */
 };
 
 /* --- what to ask --- */
@@ -266,7 +269,7 @@ static void no_answer(const struct asking *a, const struct sm_table *table)
 	*c = (struct table_cause){.cause = CAUSE_UNKNOWN};
 }
 
-/* Tables that the limit left out are taken to differ for the reason that those of their port and kind all have. */
+/* Tables that the limit left out, or an SA that was given up, are taken to differ for the reason that those of their port and kind all have. */
 static void assume(const struct port_state *state)
 {
 	enum finding_cause cause = CAUSE_NONE;
@@ -307,7 +310,7 @@ static void judge_all(const struct asking *a)
 	for (i = 0; i < a->count; i++)
 		if (a->tables[i].outcome == MAD_ANSWERED)
 			judge_table(a, &a->tables[i]);
-		else
+		else if (a->tables[i].outcome != MAD_NOT_ASKED || !a->given_up)
 			no_answer(a, &a->tables[i]);
 	for (i = 0; i < a->v->fabric->port_count; i++)
 		if (a->v->ports[i].flags & PORT_DIFFERS && a->v->ports[i].diff)
@@ -315,9 +318,44 @@ static void judge_all(const struct asking *a)
 	for (i = 0; i < a->count; i++) /* by what the port's tables have shown */
 		if (a->tables[i].kind == SM_TABLE_PORT_INFO && a->tables[i].outcome == MAD_ANSWERED)
 			judge_high_limit(a, &a->tables[i]);
-	for (i = 0; a->left > 0 && i < a->v->fabric->port_count; i++)
+	for (i = 0; (a->left > 0 || a->given_up) && i < a->v->fabric->port_count; i++)
 		if (a->v->ports[i].flags & PORT_SL2VL && a->v->ports[i].diff && a->v->ports[i].diff->sl2vl)
 			assume(&a->v->ports[i]);
+}
+
+/* Whether an SA that answers was not asked for all: a file has what it has, and a port without a LID has no records. */
+static bool gave_up(const struct asking *a, const struct verify_records *records)
+{
+	uint64_t answered = 0, lost = 0;
+
+	for (int i = 0; i < SM_TABLE_KINDS; i++) {
+		answered += records->coverage[i].ended[MAD_ANSWERED];
+		lost += records->coverage[i].ended[MAD_TIMED_OUT];
+	}
+	return answered > 0 && lost > 0 && a->count > answered + lost;
+}
+
+void verify_records_findings(const struct verify *verify, const struct verify_records *records, struct finding_list *findings)
+{
+	const struct fabric *fabric = verify->fabric;
+	uint32_t port = fabric_port_of_lid(fabric, fabric->sm_lid);
+	uint64_t asked = 0, lost = 0, left = 0;
+	struct finding *f;
+
+	for (int i = 0; i < SM_TABLE_KINDS; i++) {
+		asked += records->coverage[i].asked;
+		lost += records->coverage[i].ended[MAD_TIMED_OUT];
+		left += records->coverage[i].ended[MAD_NOT_ASKED];
+	}
+	if (lost == 0)
+		return;
+	f = finding_add(findings, FINDING_QUERY_FAILED);
+	if (port != FABRIC_NONE)
+		place_port(f, fabric, port);
+	finding_set(&f->what, "records of tables that differ, of the subnet administrator");
+	finding_set(&f->got, "%llu of %llu not answered", (unsigned long long)lost, (unsigned long long)asked);
+	if (left > 0)
+		finding_set(&f->detail, "it lost so many questions that it was not asked for %llu more", (unsigned long long)left);
 }
 
 int verify_ask_records(struct verify *verify, struct source *source, const struct verify_record_options *options,
@@ -341,6 +379,7 @@ int verify_ask_records(struct verify *verify, struct source *source, const struc
 		records->coverage[a.tables[i].kind].ended[a.tables[i].outcome]++;
 	}
 	records->left = a.left;
+	a.given_up = gave_up(&a, records);
 	if (a.count > 0)
 		judge_all(&a);
 	free(a.tables);

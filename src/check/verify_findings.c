@@ -79,7 +79,7 @@ static void detail_record(struct finding *f, bool third, unsigned assumed, unsig
 	if (third)
 		finding_append(&f->detail, "the subnet manager's record is neither of the two");
 	if (assumed == count && assumed > 0)
-		finding_append(&f->detail, "its record was not asked for: the limit was reached");
+		finding_append(&f->detail, "its record was not asked for");
 	else if (assumed > 0)
 		finding_append(&f->detail, "its record was asked for %u of %u tables", count - assumed, count);
 }

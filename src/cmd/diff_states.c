@@ -85,7 +85,7 @@ bool cmd_side_open(struct cmd_session *s, const struct ibqos_ctx *ctx, const cha
 		return false;
 	}
 	side->sm = (struct source_sm_query){.mgmt_class = MAD_CLASS_SMP, .attribute = MAD_SM_INFO};
-	source_ask_sm(side->source, side->fabric, &side->sm, 1);
+	source_ask_sm(side->source, side->fabric, &side->sm, 1, NULL);
 	return true;
 }
 

@@ -196,6 +196,8 @@ void cmd_verify_sm(struct cmd_session *s, const struct cmd_sm_options *options, 
 		file_holds = error == 0 && reads_config(s, options->config, &result);
 		if (error == 0)
 			error = class_differences(s, options, &result, file_holds, &records);
+		if (options->verify)
+			verify_records_findings(options->verify, &records, &s->findings);
 		if (told)
 			*told = (struct cmd_sm_told){.asked = true, .result = result, .file_holds = file_holds};
 		if (options->watch)

@@ -47,6 +47,17 @@ static void take_growth(struct run *run, uint32_t device, enum mad_outcome outco
 
 static void end_parked(struct run *run, uint32_t device);
 
+static void give_up_device(struct run *run, uint32_t device)
+{
+	if (run->ring.device[device].given_up)
+		return;
+	run->ring.device[device].given_up = true;
+	end_parked(run, device);
+	if (!run->ring.device[device].exhausted)
+		run_drain(run, device);
+	run->ring.device[device].exhausted = true;
+}
+
 /* Counts how a device answers; gives up one that has stopped. */
 static void judge_device(struct run *run, uint32_t device, enum mad_outcome outcome)
 {
@@ -60,13 +71,8 @@ static void judge_device(struct run *run, uint32_t device, enum mad_outcome outc
 		return;
 	}
 	d->unanswered++;
-	if (!give_up || d->unanswered < give_up || d->given_up)
-		return;
-	d->given_up = true;
-	end_parked(run, device);
-	if (!run->ring.device[device].exhausted)
-		run_drain(run, device);
-	run->ring.device[device].exhausted = true; /* what d pointed to may have moved: a job can grow */
+	if (give_up && d->unanswered >= give_up)
+		give_up_device(run, device);
 }
 
 /* `query` is a copy: what it was kept in may be used again by now. */
@@ -214,6 +220,24 @@ static bool lives(const struct run *run, const struct slot *slot)
 	return d->heard_ns > slot->sent_ns || (d->heard_ns && d->misses <= QUICK_MISSES);
 }
 
+static bool limit_reached(const struct run *run)
+{
+	return run->job->lost_ns && run->job->lost_limit_ns && *run->job->lost_ns >= run->job->lost_limit_ns;
+}
+
+/* Whoever loses so much is given up: what is out stays until its try ends, as an answer may still come. */
+static void count_lost(struct run *run, const struct slot *slot)
+{
+	uint64_t now = run_now(run), from = slot->sent_ns > run->lost_until_ns ? slot->sent_ns : run->lost_until_ns;
+
+	if (!run->job->lost_ns)
+		return;
+	*run->job->lost_ns += now - from;
+	run->lost_until_ns = now;
+	for (uint32_t i = 0; limit_reached(run) && i < run->ring.count; i++)
+		give_up_device(run, i);
+}
+
 static void note_miss(struct run *run, struct slot *slot)
 {
 	struct ring_device *d = &run->ring.device[slot->device];
@@ -221,6 +245,7 @@ static void note_miss(struct run *run, struct slot *slot)
 	if (d->misses < UINT16_MAX)
 		d->misses++;
 	slot->lost_ns = slot->sent_ns;
+	count_lost(run, slot);
 }
 
 /* Takes a query out of its slot until its device is heard or a late round comes. */
@@ -249,7 +274,9 @@ void run_end_try(struct run *run, uint32_t index)
 
 	if (slot->list == SLOTS_WAITING)
 		note_miss(run, slot);
-	if (slot->tries > run->engine->limits.retries)
+	else
+		count_lost(run, slot);
+	if (slot->tries > run->engine->limits.retries || run->ring.device[slot->device].given_up)
 		run_finish_tried(run, index);
 	else if (slot->settled || slot->late || lives(run, slot))
 		slots_move(&run->engine->slots, index, SLOTS_READY);
@@ -262,7 +289,7 @@ void run_end_short(struct run *run, uint32_t index)
 	struct slot *slot = &run->engine->slots.slot[index];
 
 	note_miss(run, slot);
-	if (slot->tries <= run->engine->limits.retries && lives(run, slot))
+	if (slot->tries <= run->engine->limits.retries && lives(run, slot) && !run->ring.device[slot->device].given_up)
 		slots_move(&run->engine->slots, index, SLOTS_READY);
 	else
 		slots_listen(&run->engine->slots, index);

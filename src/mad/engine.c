@@ -96,12 +96,13 @@ static void learn(struct run *run, const struct slot *slot, uint64_t took_ns, bo
 	struct mad_engine *engine = run->engine;
 	uint64_t now = run_now(run);
 
-	if (engine->short_tries && took_ns)
+	if (engine->measures && took_ns)
 		flow_answer(&engine->flow, took_ns,
 			    engine->empty_ns > slot->sent_ns ? engine->empty_ns - slot->sent_ns : 0, run->ring.device[slot->device].fastest_ns, now);
-	if (slot->lost_ns && slot->lost_ns != slot->sent_ns && !earlier)
+	/* What has times of its own is no SMP: its loss says nothing of VL 15, and it is asked again later each time. */
+	if (engine->measures && slot->lost_ns && slot->lost_ns != slot->sent_ns && !earlier)
 		flow_loss(&engine->flow, slot->lost_ns, now);
-	if (slot->lost_ns)
+	if (engine->measures && slot->lost_ns)
 		ring_shrink(&run->ring, slot->device, slot->lost_ns, now);
 	run_heard(run, slot->device, took_ns, now);
 }
@@ -266,7 +267,7 @@ static int set_timeout(struct mad_engine *engine, const struct mad_job *job)
 	if (ms > INT_MAX)
 		return -EINVAL;
 	engine->timeout_ms = ms;
-	engine->short_tries = !job->timeout_ms;
+	engine->measures = !job->timeout_ms;
 	engine->try_ns = (ms + ms / 8 + 20) * MS_NS;
 	return 0;
 }

@@ -32,7 +32,7 @@ struct mad_engine {
 	struct flow flow;
 	uint64_t empty_ns;                        /* when nothing was there to receive, last */
 	unsigned timeout_ms;                      /* of the job that is being run */
-	bool short_tries;                         /* it has them */
+	bool measures;                            /* its answers tell how fast the fabric is */
 	uint64_t try_ns;                          /* how long a try lasts in it */
 	unsigned send_failures, receive_failures; /* in a row */
 	bool refused;                             /* the wire last said -EAGAIN, */
@@ -47,6 +47,7 @@ struct run {
 	struct park park;
 	uint32_t parked; /* queries that devices keep there */
 	uint32_t late;   /* queries in hand that a late round has taken up */
+	uint64_t lost_until_ns; /* time up to here is counted as lost, where it was */
 	int error; /* no memory for devices that the job has more of now */
 };
 

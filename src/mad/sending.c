@@ -93,6 +93,16 @@ static int transmit(struct run *run, uint32_t index, unsigned short_ms)
 	return request.to ? engine->wire->ops->send(engine->wire, &request) : -EINVAL;
 }
 
+/* How long a first try to a device lasts in a job that has times of its own; flow_short_ms() in the others. */
+static unsigned job_short_ms(const struct mad_job *job, uint64_t took_ns, unsigned full_ms)
+{
+	uint64_t ms = job->short_ms ? job->short_ms : full_ms;
+
+	if (ms < 2 * took_ns / MS_NS)
+		ms = 2 * took_ns / MS_NS;
+	return ms < full_ms ? (unsigned)ms : full_ms;
+}
+
 /*
  * How long the next try of a slot takes its place on the wire: each longer than the one before, in case
  * answers have only become slow, but not in a late round, where there is little hope.
@@ -104,9 +114,10 @@ static unsigned short_ms(const struct run *run, uint32_t index)
 	uint64_t took_ns = run->ring.device[slot->device].took_us * 1000ull;
 	unsigned ms, i;
 
-	if (!engine->short_tries)
-		return engine->timeout_ms;
-	ms = flow_short_ms(&engine->flow, took_ns, engine->timeout_ms);
+	if (engine->measures)
+		ms = flow_short_ms(&engine->flow, took_ns, engine->timeout_ms);
+	else
+		ms = job_short_ms(run->job, took_ns, engine->timeout_ms);
 	for (i = 0; i < slot->tries && !slot->late && ms < engine->timeout_ms; i++)
 		ms = 2 * ms < engine->timeout_ms ? 2 * ms : engine->timeout_ms;
 	return ms;

@@ -7,6 +7,13 @@
 
 #include "live.h"
 
+#define NS_PER_MS 1000000ull
+/*
+ * An SA that has answered lately and is not heard for so long has most likely lost the question. It is asked again
+ * before its time is over, twice as late each time; what it answers to the earlier one still counts.
+ */
+#define SA_SHORT_MS 50
+
 /* The questions of one class, which are asked in one run of the engine. */
 struct asking {
 	struct mad_address to;
@@ -74,29 +81,37 @@ static uint8_t sm_sl(const struct fabric *fabric)
 	return (uint8_t)fabric_port_sm_sl(&fabric->ports[port]);
 }
 
-int live_ask_sm(struct mad_engine *engine, const struct fabric *fabric, unsigned sa_timeout_ms,
-		struct source_sm_query *queries, size_t count)
+static int ask_class(struct mad_engine *engine, struct asking *asking, struct mad_job *job)
 {
-	static const uint8_t classes[] = {MAD_CLASS_SMP, MAD_CLASS_SA};
-	int error = 0;
+	job->devices = 1;
+	job->address = job_address;
+	job->next = job_next;
+	job->done = job_done;
+	job->arg = asking;
+	return mad_engine_run(engine, job);
+}
 
-	for (size_t i = 0; i < sizeof(classes) && error == 0; i++) {
-		struct asking asking = {
-			.to = {.lid = fabric->sm_lid, .sl = sm_sl(fabric)},
-			.queries = queries,
-			.count = count,
-			.mgmt_class = classes[i],
-		};
-		struct mad_job job = {
-			.devices = 1,
-			.address = job_address,
-			.next = job_next,
-			.done = job_done,
-			.arg = &asking,
-			.timeout_ms = classes[i] == MAD_CLASS_SA ? sa_timeout_ms : 0,
-		};
+int live_ask_sm(struct mad_engine *engine, const struct fabric *fabric, const struct mad_limits *limits,
+		struct source_sm_query *queries, size_t count, uint64_t *lost_ns)
+{
+	struct asking asking = {
+		.to = {.lid = fabric->sm_lid, .sl = sm_sl(fabric)},
+		.queries = queries,
+		.count = count,
+		.mgmt_class = MAD_CLASS_SMP,
+	};
+	struct mad_job smps = {0};
+	struct mad_job sa = {
+		.timeout_ms = limits->sa_timeout_ms > limits->timeout_ms ? limits->sa_timeout_ms : limits->timeout_ms,
+		.short_ms = SA_SHORT_MS,
+		.lost_ns = lost_ns,
+		.lost_limit_ns = limits->sa_patience_ms * NS_PER_MS,
+	};
+	int error = ask_class(engine, &asking, &smps);
 
-		error = mad_engine_run(engine, &job);
-	}
-	return error;
+	if (error != 0 || (sa.lost_limit_ns && *lost_ns >= sa.lost_limit_ns))
+		return error;
+	asking.mgmt_class = MAD_CLASS_SA;
+	asking.next = 0;
+	return ask_class(engine, &asking, &sa);
 }

@@ -139,11 +139,13 @@ static int dump_ask(struct source *source, const struct fabric *fabric, const st
 }
 
 /* Of the subnet manager a dump may have its SMInfo, told of the port that it is on. */
-static int dump_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries, size_t count)
+static int dump_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries, size_t count,
+		       uint64_t *lost_ns)
 {
 	struct dump *d = (struct dump *)source;
 	uint32_t port = 0;
 
+	(void)lost_ns;
 	while (port < fabric->port_count &&
 	       !(fabric->ports[port].known && fabric_port_agent(fabric, port) == port &&
 		 fabric_port_lid(&fabric->ports[port]) == fabric->sm_lid))

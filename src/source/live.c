@@ -197,17 +197,14 @@ static int live_ask_all(struct source *source, const struct fabric *fabric, cons
 }
 
 static int live_ask_the_sm(struct source *source, const struct fabric *fabric,
-			   struct source_sm_query *queries, size_t count)
+			   struct source_sm_query *queries, size_t count, uint64_t *lost_ns)
 {
 	struct live *live = (struct live *)source;
-	const struct mad_limits *limits = &live->options.limits;
-	unsigned sa_timeout =
-		limits->sa_timeout_ms > limits->timeout_ms ? limits->sa_timeout_ms : limits->timeout_ms;
 	int error = live->engine ? 0 : open_engine(live);
 
 	if (error != 0)
 		return error;
-	error = live_ask_sm(live->engine, fabric, sa_timeout, queries, count);
+	error = live_ask_sm(live->engine, fabric, &live->options.limits, queries, count, lost_ns);
 	sum_counts(live, &live->asked);
 	return error;
 }

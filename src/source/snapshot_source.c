@@ -212,7 +212,7 @@ static bool find_sm(struct stored *s, struct source_sm_query *query)
 
 /* Puts what the snapshot does not have to the fabric, and keeps it. */
 static int record(struct stored *s, const struct fabric *fabric, struct source_sm_query *queries,
-		  const bool *found, size_t query_count)
+		  const bool *found, size_t query_count, uint64_t *lost_ns)
 {
 	struct source_sm_query *missing = calloc(query_count + 1, sizeof(*missing));
 	size_t count = 0, at = 0;
@@ -222,7 +222,7 @@ static int record(struct stored *s, const struct fabric *fabric, struct source_s
 		if (!found[i])
 			missing[count++] = queries[i];
 	if (count > 0) {
-		error = source_ask_sm(s->live, fabric, missing, count);
+		error = source_ask_sm(s->live, fabric, missing, count, lost_ns);
 		for (size_t i = 0; i < query_count; i++)
 			if (!found[i])
 				queries[i] = missing[at++];
@@ -234,7 +234,7 @@ static int record(struct stored *s, const struct fabric *fabric, struct source_s
 }
 
 static int stored_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries,
-			 size_t query_count)
+			 size_t query_count, uint64_t *lost_ns)
 {
 	struct stored *s = (struct stored *)source;
 	bool *found = calloc(query_count + 1, sizeof(*found));
@@ -243,7 +243,7 @@ static int stored_ask_sm(struct source *source, const struct fabric *fabric, str
 	for (size_t i = 0; i < query_count && error == 0; i++)
 		found[i] = find_sm(s, &queries[i]);
 	if (error == 0 && s->live)
-		error = record(s, fabric, queries, found, query_count);
+		error = record(s, fabric, queries, found, query_count, lost_ns);
 	for (size_t i = 0; i < query_count; i++)
 		count(s, queries[i].outcome);
 	free(found);

@@ -472,7 +472,7 @@ static int make_runs(struct taking *t)
 
 static int take_sm(struct taking *t, struct source *source, struct source_sm_query *sm, size_t count)
 {
-	int error = source_ask_sm(source, t->fabric, sm, count),
+	int error = source_ask_sm(source, t->fabric, sm, count, NULL),
 	    error2 = snapshot_keep_sm(t->snapshot, sm, count);
 
 	return error2 ? error2 : error;

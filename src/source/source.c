@@ -20,8 +20,10 @@ int source_ask(struct source *source, const struct fabric *fabric, const struct 
 }
 
 int source_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries,
-		  size_t count)
+		  size_t count, uint64_t *lost_ns)
 {
+	uint64_t own = 0;
+
 	for (size_t i = 0; i < count; i++) {
 		queries[i].outcome = MAD_NOT_ASKED;
 		queries[i].status = 0;
@@ -29,7 +31,7 @@ int source_ask_sm(struct source *source, const struct fabric *fabric, struct sou
 	}
 	if (fabric->sm_lid == 0 || !source->ops->ask_sm)
 		return 0;
-	return source->ops->ask_sm(source, fabric, queries, count);
+	return source->ops->ask_sm(source, fabric, queries, count, lost_ns ? lost_ns : &own);
 }
 
 const struct mad_counts *source_discovery_counts(const struct source *source)

@@ -139,7 +139,11 @@ def test_records_that_are_not_answered(up):
     f, sm = up(options=CONF, **SMALL)
     f.rules("node=leaf-01 port=1 attr=SL2VL mod=0x0101 : set SL1=0", "class=sa attr=0x13 : timeout")
     r = verify(f, sm.config, 2, args=("-t", "50", "--retries", "0"))
-    assert classes(r) == {("sl2vl-differs", "unknown"): [("leaf-01", 1, "SL2VL, in-port 1")]}
+    said, = [x for x in r.json["findings"] if x["code"] == "query-failed"]
+    assert (said["node"], said["port"]) == ("gpu-001 mlx5_0", 1)  # where the subnet manager is
+    assert (said["what"], said["got"]) == ("records of tables that differ, of the subnet administrator", "1 of 1 not answered")
+    assert {k: v for k, v in classes(r).items() if k[0] != "query-failed"} == {
+        ("sl2vl-differs", "unknown"): [("leaf-01", 1, "SL2VL, in-port 1")]}
     assert record(r)["SL2VL record"]["timed_out"] == 1
     # nor is an answer about another port taken for this one's
     f.rules("node=leaf-01 port=1 attr=SL2VL mod=0x0101 : set SL1=0", "class=sa attr=0x13 : set byte3=0x02")

@@ -212,11 +212,12 @@ static int script_ask(struct source *source, const struct fabric *fabric, const 
 }
 
 static int script_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries,
-			 size_t count)
+			 size_t count, uint64_t *lost_ns)
 {
 	struct script_source *script = script_of(source);
 
 	assert_int_not_equal(fabric->sm_lid, 0);
+	assert_non_null(lost_ns);
 	if (script->manager_error)
 		return script->manager_error;
 	for (size_t i = 0; i < count; i++) {

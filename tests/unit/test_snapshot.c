@@ -218,7 +218,7 @@ static void keys_are_never_kept(void **state)
 	assert_int_equal(one.outcome, MAD_ANSWERED);
 	assert_memory_equal(one.data, none, 8);
 	assert_memory_equal(one.data + 8, r.fabric->ports[one.port].info + 8, MAD_SMP_DATA - 8);
-	assert_int_equal(source_ask_sm(stored, r.fabric, sm, 2), 0);
+	assert_int_equal(source_ask_sm(stored, r.fabric, sm, 2, NULL), 0);
 	assert_int_equal(sm[0].outcome, MAD_ANSWERED);
 	assert_memory_equal(sm[0].data + 8, none, 8);
 	mad_sm_info_decode(sm[0].data, &info);

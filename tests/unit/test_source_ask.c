@@ -469,7 +469,7 @@ static void the_subnet_manager(void **state)
 	o.limits.sa_timeout_ms = 700;
 	script_wire_play(&wire, manage, &m);
 	assert_int_equal(source_live_new(&ctx, &o, "sim0", 2, open_script, &opening, &source), 0);
-	assert_int_equal(source_ask_sm(source, f, queries, 3), 0);
+	assert_int_equal(source_ask_sm(source, f, queries, 3, NULL), 0);
 	assert_int_equal(m.asked, 3);
 	assert_memory_equal(m.classes, "\0\3\3", 3); /* the SM itself first */
 	assert_memory_equal(m.sl, "\6\6\6", 3);
@@ -488,7 +488,7 @@ static void the_subnet_manager(void **state)
 	assert_int_equal(source_counts(source)->queries, 3);
 	assert_int_equal(source_counts(source)->ended[MAD_ANSWERED], 2);
 	m.silent = true;
-	assert_int_equal(source_ask_sm(source, f, queries, 2), 0);
+	assert_int_equal(source_ask_sm(source, f, queries, 2, NULL), 0);
 	assert_int_equal(queries[0].outcome, MAD_TIMED_OUT);
 	assert_int_equal(queries[0].tries, 2);
 	assert_int_equal(queries[0].data[199], 0);
@@ -509,12 +509,12 @@ static void no_way_to_the_subnet_manager(void **state)
 
 	(void)state;
 	assert_int_equal(source_live_new(&ctx, &options, "sim0", 2, open_script, &opening, &source), 0);
-	assert_int_equal(source_ask_sm(source, f, &query, 1), 0); /* no SM: nothing is opened for it */
+	assert_int_equal(source_ask_sm(source, f, &query, 1, NULL), 0); /* no SM: nothing is opened for it */
 	assert_int_equal(query.outcome, MAD_NOT_ASKED);
 	assert_int_equal(opening.opened, 0);
 	f->sm_lid = 7;
 	query.outcome = MAD_ANSWERED;
-	assert_int_equal(source_ask_sm(source, f, &query, 1), -EACCES);
+	assert_int_equal(source_ask_sm(source, f, &query, 1, NULL), -EACCES);
 	assert_int_equal(query.outcome, MAD_NOT_ASKED);
 	assert_int_equal(opening.opened, 1);
 	source_close(source);
@@ -535,7 +535,7 @@ static void the_subnet_manager_when_stopped(void **state)
 	script_wire_play(&wire, manage, &m);
 	assert_int_equal(source_live_new(&ctx, &options, "sim0", 2, open_script, &opening, &source), 0);
 	stop = 1;
-	assert_int_equal(source_ask_sm(source, f, queries, 2), -EINTR);
+	assert_int_equal(source_ask_sm(source, f, queries, 2, NULL), -EINTR);
 	assert_int_equal(queries[0].outcome, MAD_NOT_ASKED);
 	assert_int_equal(queries[1].outcome, MAD_NOT_ASKED);
 	assert_int_equal(m.asked, 0);
