@@ -59,16 +59,33 @@ def exporter(folder, textfiles):
                    f"--collector.textfile.directory={textfiles}", f"--web.listen-address=127.0.0.1:{port}"], port, folder, "/metrics")
 
 
+def scraping(target):
+    """A configuration that takes what an exporter has, and evaluates the rules."""
+    return ("global: {scrape_interval: 1s, evaluation_interval: 1s}\n"
+            f"rule_files: [{CONTRIB}/prometheus/ibqos.rules.yml]\n"
+            "scrape_configs:\n  - job_name: node\n    static_configs: [{targets: ['" + target.split("//")[1] + "']}]\n")
+
+
+def contributed(name, changes):
+    """The text of a configuration of contrib/prometheus, with addresses and times of this machine: {what stands there: instead}."""
+    with open(os.path.join(CONTRIB, "prometheus", name), encoding="utf-8") as f:
+        text = f.read()
+    for old, new in changes.items():
+        assert old in text, (name, old)
+        text = text.replace(old, new)
+    return text
+
+
 class Prometheus(Server):
-    def __init__(self, folder, target):
+    """config: the text of its prometheus.yml; more: options."""
+
+    def __init__(self, folder, config, *more):
         port = free_port()
-        config = os.path.join(folder, "prometheus.yml")
-        with open(config, "w", encoding="utf-8") as f:
-            f.write("global: {scrape_interval: 1s, evaluation_interval: 1s}\n"
-                    f"rule_files: [{CONTRIB}/prometheus/ibqos.rules.yml]\n"
-                    "scrape_configs:\n  - job_name: node\n    static_configs: [{targets: ['" + target.split("//")[1] + "']}]\n")
-        super().__init__(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder}/data",
-                          f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"], port, folder, "/-/ready")
+        path = os.path.join(folder, "prometheus.yml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(config)
+        super().__init__(["prometheus", f"--config.file={path}", f"--storage.tsdb.path={folder}/data",
+                          f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn", *more], port, folder, "/-/ready")
 
     def api(self, path, **query):
         r = json.loads(get(f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(query)}"))

@@ -63,7 +63,7 @@ def monitored(fab, tmp_path_factory):
     fab.rules()
     node = monitoring.exporter(str(tmp_path_factory.mktemp("exporter")), folder)
     try:
-        prom = monitoring.Prometheus(str(tmp_path_factory.mktemp("prometheus")), node.url)
+        prom = monitoring.Prometheus(str(tmp_path_factory.mktemp("prometheus")), monitoring.scraping(node.url))
         try:
             run.deadline(30, "a scrape and rules of it", lambda: prom.query("ibqos:port_findings:named"),
                          alive=lambda: prom.process.poll() is None, evidence=prom.said)
