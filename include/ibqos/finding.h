@@ -39,6 +39,8 @@ struct finding_kind {
 
 /* Never NULL for a valid code. */
 const struct finding_kind *finding_kind(enum finding_code code);
+/* What to do in place of its advice where the fabric was read from a file (finding_file_advice.def); NULL: the same. */
+const char *finding_file_advice(enum finding_code code);
 /* The other way: -EINVAL for a name that is none. */
 int finding_code_of(const char *name, enum finding_code *code);
 int finding_severity_of(const char *name, enum finding_severity *severity);
@@ -64,6 +66,7 @@ struct finding_cause_kind {
 	const char *name;   /* "drifted" */
 	const char *title;  /* a clause: what it means */
 	const char *advice; /* in place of that of the code */
+	const char *file_advice; /* as of a code */
 };
 int finding_cause_of(const char *name, enum finding_cause *cause); /* -EINVAL for a name that is none */
 /* NULL for CAUSE_NONE. */
@@ -94,6 +97,8 @@ struct finding {
 	char *got;    /* what is there */
 	char *detail; /* one more clause for this one finding, e.g. "not answered in 4 tries" */
 	uint64_t first_seen; /* seconds since 1970; 0: not known */
+	bool seen_before;    /* by an earlier run: text says since when */
+	bool of_file;	     /* the fabric was read from a file: nobody was asked, and asking again changes nothing */
 	bool told_by_another; /* another of the list says it for all: in text with --all only */
 	double weight; /* how bad among its severity, e.g. Gb/s that a link loses; 0 where that has no measure */
 };
@@ -101,6 +106,7 @@ struct finding {
 struct finding_list {
 	struct finding *items;
 	size_t count, room;
+	bool of_file; /* each one that is added from here on is */
 	bool lost; /* memory ran out for one: the list is not whole, the exit code not clean */
 	struct finding scratch; /* what finding_add() returns then */
 };
@@ -132,7 +138,7 @@ __attribute__((format(printf, 2, 3))) void finding_set(char **member, const char
 /* The same, added behind what is there already, after "; ". */
 __attribute__((format(printf, 2, 3))) void finding_append(char **member, const char *format, ...);
 
-/* What to do about it: the cause's advice if there is one, else the code's. Never NULL. */
+/* What to do about it: the cause's advice if there is one, else the code's; each its own of a file. Never NULL. */
 const char *finding_advice(const struct finding *f);
 
 /* The manual page of all codes, ibqos-findings(7), in reStructuredText. 0 or -errno. */
@@ -143,6 +149,9 @@ int finding_manual(FILE *out);
  * the others by code, cause, name (host-2 before host-10), GUID and port.
  */
 void finding_list_sort(struct finding_list *list);
+
+/* The same, and of findings that say the same of the same place in every respect one stays: several paths may lead over a port. */
+void finding_list_unique(struct finding_list *list);
 
 /* Removes what keep() is false for. */
 void finding_list_filter(struct finding_list *list, bool (*keep)(const struct finding *f, void *arg), void *arg);

@@ -114,7 +114,7 @@ static unsigned links_of(const struct fabric *f, uint32_t node)
 }
 
 /* A node that only one state has; its first cable says where it is. */
-static void tell_node(struct diffing *d, const struct fabric *f, uint32_t node, enum finding_code code)
+static void tell_node(struct diffing *d, const struct fabric *f, uint32_t node, enum finding_code code, const bool *hidden)
 {
 	struct finding *x = finding_add(d->findings, code);
 	unsigned links = links_of(f, node);
@@ -133,12 +133,30 @@ static void tell_node(struct diffing *d, const struct fabric *f, uint32_t node, 
 		break;
 	}
 	finding_set(&x->detail, "with %u %s", links, links == 1 ? "link" : "links");
+	if (hidden[node])
+		finding_append(&x->detail, "%s", code == FINDING_NODE_GONE
+							 ? "it may be there: it, or what leads to it, does not answer"
+							 : "it may have been there: it, or what leads to it, did not answer");
 }
 
-static void compare_nodes(struct diffing *d)
+/* Of any node of either state: its GUID is that of `before` or, where it was replaced, of `after`. */
+static uint32_t twin_of(const void *arg, const struct fabric *other, uint64_t guid)
+{
+	const struct diffing *d = arg;
+
+	return node_in(d, other, other == d->after->fabric ? diff_guid_after(d->result, guid) : guid);
+}
+
+static int compare_nodes(struct diffing *d)
 {
 	const struct fabric *old = d->before->fabric, *new = d->after->fabric;
+	bool *old_hidden = NULL, *new_hidden = NULL;
+	int error = diff_find_hidden(old, new, twin_of, d, &old_hidden);
 
+	if (error == 0)
+		error = diff_find_hidden(new, old, twin_of, d, &new_hidden);
+	if (error != 0)
+		goto out;
 	for (uint32_t i = 0; i < old->node_count; i++) {
 		uint64_t guid = diff_guid_after(d->result, old->nodes[i].guid);
 		uint32_t twin = fabric_find_node(new, guid);
@@ -146,7 +164,7 @@ static void compare_nodes(struct diffing *d)
 
 		if (twin == FABRIC_NONE) {
 			d->result->nodes_gone++;
-			tell_node(d, old, i, FINDING_NODE_GONE);
+			tell_node(d, old, i, FINDING_NODE_GONE, old_hidden);
 			continue;
 		}
 		d->result->nodes++;
@@ -178,8 +196,12 @@ static void compare_nodes(struct diffing *d)
 		if (node_in(d, old, new->nodes[i].guid) != FABRIC_NONE)
 			continue;
 		d->result->nodes_new++;
-		tell_node(d, new, i, FINDING_NODE_NEW);
+		tell_node(d, new, i, FINDING_NODE_NEW, new_hidden);
 	}
+out:
+	free(old_hidden);
+	free(new_hidden);
+	return error;
 }
 
 /* --- cables --- */
@@ -419,7 +441,7 @@ int check_diff(const struct diff_state *before, const struct diff_state *after, 
 	if (!lost) {
 		for (uint32_t i = 0; i < ports; i++)
 			d.twin[i] = FABRIC_NONE;
-		compare_nodes(&d);
+		lost = compare_nodes(&d) != 0;
 		compare_cables(&d);
 		compare_rates(&d);
 		compare_ports(&d);

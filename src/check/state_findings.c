@@ -45,7 +45,6 @@ static int take(struct state *state, struct match_index *earlier, struct finding
 	size_t at = match_take(state, earlier, f);
 	struct state_finding *s = at == SIZE_MAX ? NULL : &state->findings[at];
 	bool known = s;
-	char text[STATE_TIME];
 
 	if (!s)
 		s = add(state, f, now);
@@ -58,10 +57,7 @@ static int take(struct state *state, struct match_index *earlier, struct finding
 	s->peer_guid = f->peer_guid;
 	s->peer_port = f->peer_port;
 	f->first_seen = known ? s->first : 0; /* one of this run; its time comes when changes were sifted */
-	if (s->first < now) {
-		state_time_text(s->first, text);
-		finding_append(&f->detail, "first seen %s", text);
-	}
+	f->seen_before = s->first < now;
 	return 0;
 }
 
@@ -85,7 +81,7 @@ static void put_back(const struct state *state, const struct state_look *look, c
 		     struct finding_list *findings)
 {
 	struct finding *f = finding_add(findings, s->code);
-	char first[STATE_TIME], seen[STATE_TIME];
+	char seen[STATE_TIME];
 	const char *name = name_of(state, s->guid), *peer = name_of(state, s->peer_guid);
 
 	f->severity = s->severity;
@@ -94,6 +90,7 @@ static void put_back(const struct state *state, const struct state_look *look, c
 	f->peer_guid = s->peer_guid;
 	f->peer_port = s->peer_port;
 	f->first_seen = s->first;
+	f->seen_before = true;
 	if (name)
 		finding_set(&f->name, "%s", name);
 	if (peer)
@@ -104,10 +101,8 @@ static void put_back(const struct state *state, const struct state_look *look, c
 		finding_set(&f->wanted, "%s", s->wanted);
 	if (s->got)
 		finding_set(&f->got, "%s", s->got);
-	state_time_text(s->first, first);
 	state_time_text(s->seen, seen);
-	finding_set(&f->detail, "not seen now, last %s; stays until clean for %u min; first seen %s", seen, look->hold_s / 60,
-		    first);
+	finding_set(&f->detail, "not seen now, last %s; stays until clean for %u min", seen, look->hold_s / 60);
 }
 
 static int keep_earlier(struct state *state, struct state_look *look, struct finding_list *findings)

@@ -292,6 +292,11 @@ static enum ibqos_exit run(struct accepting *a)
 
 	if (fit && a->old)
 		fit = cmd_side_open(a->s, a->s->ctx, a->o->baseline, NULL, &old);
+	a->s->findings.of_file = true;
+	if (fit && a->old)
+		cmd_sides_gaps(a->s, old.fabric, new.fabric);
+	else if (fit)
+		check_gaps(new.fabric, &a->s->findings);
 	fit = fit && is_fit(a, &new, a->old ? &old : NULL);
 	if (fit && a->old) {
 		cmd_sides_report(a->s->report, a->o->baseline, &old, a->o->accept, &new);

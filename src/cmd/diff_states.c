@@ -71,14 +71,17 @@ int cmd_side_read(struct cmd_session *s, const struct ibqos_ctx *ctx, const char
 			    "%s", source_lacks(side->source));
 	if (source_merged(side->source))
 		session_merged(s, ctx->fabric && ctx->fabric[0] ? ctx->fabric : path, source_merged(side->source));
-	check_gaps(side->fabric, &s->findings);
 	return 0;
 }
 
 bool cmd_side_open(struct cmd_session *s, const struct ibqos_ctx *ctx, const char *path, const char *map, struct cmd_side *side)
 {
-	int error = cmd_side_read(s, ctx, path, map, side);
+	bool of_file = s->findings.of_file;
+	int error;
 
+	s->findings.of_file = true;
+	error = cmd_side_read(s, ctx, path, map, side);
+	s->findings.of_file = of_file; /* the other side may be another thing */
 	if (error != 0) { /* the source has said what is wrong */
 		s->least = IBQOS_EXIT_UNKNOWN;
 		report_string(s->report, "error", NULL, strerror(-error));
@@ -154,6 +157,38 @@ static void report_result(struct report *r, const struct diff_result *d)
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		report_number(r, rows[i].key, rows[i].title, rows[i].value);
 	report_section_end(r);
+}
+
+static bool is_same_gap(const struct finding *a, const struct finding *b)
+{
+	return a->code == b->code && a->guid == b->guid && a->port == b->port && strcmp(a->what, b->what) == 0;
+}
+
+void cmd_sides_gaps(struct cmd_session *s, const struct fabric *before, const struct fabric *after)
+{
+	struct finding_list old = {0}, new = {0};
+
+	check_gaps(before, &old);
+	check_gaps(after, &new);
+	for (size_t i = 0; i < new.count; i++)
+		finding_append(&new.items[i].detail, "in the state of after");
+	for (size_t i = 0; i < old.count; i++) {
+		size_t k = 0;
+
+		while (k < new.count && !is_same_gap(&old.items[i], &new.items[k]))
+			k++;
+		if (k < new.count) {
+			finding_set(&new.items[k].detail, "in both states");
+			continue;
+		}
+		finding_append(&old.items[i].detail, "in the state of before");
+		finding_move(&old.items[i], &s->findings);
+	}
+	for (size_t i = 0; i < new.count; i++)
+		finding_move(&new.items[i], &s->findings);
+	s->findings.lost |= old.lost || new.lost;
+	finding_list_clear(&old);
+	finding_list_clear(&new);
 }
 
 static void report_time(struct report *r, const char *key, const char *title, const struct cmd_side *side)
@@ -326,7 +361,9 @@ enum ibqos_exit cmd_diff_states(struct ibqos_ctx *ctx, int argc, char **argv)
 		return IBQOS_EXIT_UNKNOWN;
 	if ((!o.expect || cmd_changes_read(&s, o.expect, &changes)) && cmd_side_open(&s, ctx, o.common.argument[0], NULL, &before) &&
 	    cmd_side_open(&s, ctx, o.common.argument[1], NULL, &after)) {
+		s.findings.of_file = true;
 		cmd_sides_report(s.report, o.common.argument[0], &before, o.common.argument[1], &after);
+		cmd_sides_gaps(&s, before.fabric, after.fabric);
 		cmd_diff_sides(&s, &before, &after, changes, &result);
 		s.figures.wanted = true;
 		s.fabric = after.fabric; /* which the session frees */

@@ -20,6 +20,8 @@ struct cmd_side {
 int cmd_side_read(struct cmd_session *s, const struct ibqos_ctx *ctx, const char *path, const char *map, struct cmd_side *side);
 /* The same, and asks for the master. False, told in the report too, if it cannot be read. */
 bool cmd_side_open(struct cmd_session *s, const struct ibqos_ctx *ctx, const char *path, const char *map, struct cmd_side *side);
+/* Places without an answer, as findings: one that is silent in both states once, another with the state that it is silent in. */
+void cmd_sides_gaps(struct cmd_session *s, const struct fabric *before, const struct fabric *after);
 void cmd_side_close(struct cmd_side *side);
 /* The files and when they were taken, as fields. */
 void cmd_sides_report(struct report *r, const char *before_path, const struct cmd_side *before, const char *after_path,

@@ -18,6 +18,7 @@ static int read_fabric(struct cmd_session *s, struct finding_list *of_links)
 	struct audit_result result = {0};
 	int error = source_open_file(s->ctx, s->options->from, s->options->source.node_name_map, &s->source);
 
+	s->findings.of_file = of_links->of_file = true;
 	if (error == 0)
 		error = source_discover(s->source, &s->findings, &s->fabric);
 	if (error == 0) {

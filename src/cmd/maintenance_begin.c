@@ -33,7 +33,7 @@ const struct argp cmd_maintenance_begin_argp = {
 	.args_doc = "NAME",
 	.doc = "Keeps the state of the fabric before work on it: a snapshot, counters, the policy. `ibqos maintenance end NAME` "
 	       "compares with it. What was cut short can be begun again.\v"
-	       "Exit status: 0 all was kept, whatever it says of the fabric; with --drain 1 or 2 where that cuts something; 3 "
+	       "Exit status: 0 all was kept, whatever it says of the fabric, since work is often done for what is wrong; with --drain 1 or 2 where that cuts something; 3 "
 	       "something was not answered, or nothing was kept.",
 	.children = cmd_fabric_children,
 };
@@ -61,6 +61,46 @@ static void report_before(struct report *r, const struct finding_list *found)
 		report_row_end(r);
 	}
 	report_table_end(r);
+}
+
+static bool is_told(const struct finding_list *findings, const struct finding *f)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (findings->items[i].code == f->code && findings->items[i].guid == f->guid && findings->items[i].port == f->port)
+			return true;
+	return false;
+}
+
+/*
+ * The same as one finding, which is told however brief the report is: of those that are not told themselves. A note, since begin
+ * is about whether the state was kept.
+ */
+static void tell_before(const struct finding_list *found, struct finding_list *findings)
+{
+	size_t codes[FINDING_CODES] = {0}, severities[FINDING_CRITICAL + 1] = {0};
+	struct finding *f = NULL;
+
+	for (size_t i = 0; i < found->count; i++) {
+		if (found->items[i].severity == FINDING_NOTE || is_told(findings, &found->items[i]))
+			continue;
+		codes[found->items[i].code]++;
+		severities[found->items[i].severity]++;
+	}
+	for (int severity = FINDING_CRITICAL; severity > FINDING_NOTE; severity--) {
+		const char *name = finding_severity_name((enum finding_severity)severity);
+
+		if (severities[severity] == 0)
+			continue;
+		if (!f)
+			f = finding_add(findings, FINDING_MAINTENANCE_FOUND_BEFORE);
+		if (f->what)
+			finding_set(&f->what, "%s, %zu %s", f->what, severities[severity], name);
+		else
+			finding_set(&f->what, "%zu %s", severities[severity], name);
+	}
+	for (int code = 0; f && code < FINDING_CODES; code++)
+		if (codes[code] > 0)
+			finding_append(&f->got, "%zu %s", codes[code], finding_kind((enum finding_code)code)->code);
 }
 
 static int keep_policy(struct cmd_session *s, const struct cmd_maintenance *c)
@@ -128,6 +168,7 @@ static bool keep(struct cmd_session *s, struct cmd_maintenance *c, const struct 
 	       keep_manifest(s, c);
 	if (kept) {
 		report_before(s->report, &found);
+		tell_before(&found, &s->findings);
 		report_begun(s->report, &c->m);
 	}
 	finding_list_clear(&found);

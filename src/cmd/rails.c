@@ -105,8 +105,10 @@ static bool name_side(struct side *side, const char *given, size_t given_length)
 
 static bool open_side(struct cmd_session *s, struct side *side, const char *name, size_t length)
 {
+	s->findings.of_file = !s->options->site; /* else taken just now, and not kept */
 	if (!cmd_side_open(s, &side->ctx, side->path, s->options->source.node_name_map, &side->seen))
 		return false;
+	check_gaps(side->seen.fabric, &s->findings);
 	if (!name_side(side, name, length) || rail_tables_read(side->seen.source, side->seen.fabric, &side->tables) < 0) {
 		session_fail(s, "cannot read the tables of '%s': %s", side->path, strerror(ENOMEM));
 		return false;
@@ -182,6 +184,8 @@ static bool open_taken(struct cmd_session *s, struct side *side, const struct wo
 	error = cmd_side_read(s, &side->ctx, path, map ? map : of->via_count ? NULL : of->node_name_map, &side->seen);
 	if (error == 0 && !source_snapshot(side->seen.source))
 		error = -EBADMSG;
+	if (error == 0)
+		check_gaps(side->seen.fabric, &s->findings);
 	if (error == 0)
 		error = name_side(side, of->name, strlen(of->name)) ? 0 : -ENOMEM;
 	if (error == 0 && rail_tables_read(side->seen.source, side->seen.fabric, &side->tables) < 0)

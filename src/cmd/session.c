@@ -232,6 +232,7 @@ bool session_discover(struct cmd_session *s)
 	if (!s->source && !s->options->from && !cmd_secrets_read(s, &s->secrets, &options))
 		return false;
 	session_trust(s, s->options->source.node_name_map);
+	s->findings.of_file = s->options->from || source_is_file(s->source);
 	start = clock_ns();
 	if (!s->source)
 		error = s->options->from
@@ -345,7 +346,7 @@ enum ibqos_exit session_end(struct cmd_session *s)
 	cmd_line_end(&s->line, s->ctx);
 	if (ctx_stopped(s->ctx) && s->least == IBQOS_EXIT_CLEAN)
 		session_fail(s, "stopped by a signal: the result is not whole");
-	finding_list_sort(&s->findings);
+	finding_list_unique(&s->findings);
 	code = session_worse(finding_exit(&s->findings), s->least);
 	if (s->findings.lost)
 		ctx_error(s->ctx, "out of memory: the list of findings is not whole");

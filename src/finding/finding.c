@@ -20,6 +20,17 @@ const struct finding_kind *finding_kind(enum finding_code code)
 	return (unsigned)code < FINDING_CODES ? &kinds[code] : NULL;
 }
 
+static const char *const file_advice[FINDING_CODES] = {
+#define FILE_ADVICE(symbol, advice) [FINDING_##symbol] = advice,
+#include "ibqos/finding_file_advice.def"
+#undef FILE_ADVICE
+};
+
+const char *finding_file_advice(enum finding_code code)
+{
+	return (unsigned)code < FINDING_CODES ? file_advice[code] : NULL;
+}
+
 static const struct finding_cause_kind causes[CAUSES] = {
 	[CAUSE_NOT_APPLIED] = {"not-applied", "the subnet manager has not programmed it",
 			       "reload OpenSM (SIGHUP), twice; if it stays, look for ERR 3111 and 3113 in its log, and "
@@ -35,7 +46,9 @@ static const struct finding_cause_kind causes[CAUSES] = {
 				"the subnet manager has programmed something else: it runs another config, or has not read this one",
 				"see which config the master subnet manager reads; give it this one and reload it"},
 	[CAUSE_UNKNOWN] = {"unknown", "whether the subnet manager programmed it is not known",
-			   "run again while the subnet administrator answers; restarting OpenSM programs all ports anew"},
+			   "run again while the subnet administrator answers; restarting OpenSM programs all ports anew",
+			   "take a snapshot with `ibqos snapshot`, for this policy or config, while the subnet administrator answers; "
+			   "restarting OpenSM programs all ports anew"},
 	[CAUSE_UNSUPPORTED] = {"unsupported", "the device cannot hold it",
 			       "look at the device's firmware and capabilities; nothing need be done where no class's traffic passes"},
 };
@@ -83,7 +96,9 @@ const char *finding_advice(const struct finding *f)
 	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
 
 	if (cause)
-		return cause->advice;
+		return f->of_file && cause->file_advice ? cause->file_advice : cause->advice;
+	if (f->of_file && finding_file_advice(f->code))
+		return finding_file_advice(f->code);
 	return (unsigned)f->code < FINDING_CODES ? kinds[f->code].advice : "";
 }
 

@@ -37,6 +37,7 @@ struct finding *finding_add(struct finding_list *list, enum finding_code code)
 		.severity = finding_kind(code)->severity,
 		.port = FINDING_WHOLE_NODE,
 		.peer_port = FINDING_WHOLE_NODE,
+		.of_file = list->of_file,
 	};
 	return f;
 }
@@ -48,6 +49,7 @@ void finding_move(struct finding *from, struct finding_list *to)
 	if (f == &to->scratch)
 		return;
 	*f = *from;
+	f->of_file = f->of_file || to->of_file;
 	*from = (struct finding){.code = f->code};
 }
 
@@ -90,13 +92,29 @@ static int compare_findings(const void *left, const void *right)
 	order = order ? order : compare_text(a->detail, b->detail);
 	order = order ? order : COMPARE(a->peer_guid, b->peer_guid);
 	order = order ? order : COMPARE(a->peer_port, b->peer_port);
-	return order ? order : compare_text(a->peer_name, b->peer_name);
+	order = order ? order : compare_text(a->peer_name, b->peer_name);
+	order = order ? order : COMPARE(a->first_seen, b->first_seen);
+	return order ? order : COMPARE(a->told_by_another, b->told_by_another);
 }
 
 void finding_list_sort(struct finding_list *list)
 {
 	if (list->count > 1)
 		qsort(list->items, list->count, sizeof(*list->items), compare_findings);
+}
+
+void finding_list_unique(struct finding_list *list)
+{
+	size_t kept = 0;
+
+	finding_list_sort(list);
+	for (size_t i = 0; i < list->count; i++) {
+		if (kept > 0 && compare_findings(&list->items[kept - 1], &list->items[i]) == 0)
+			clear_strings(&list->items[i]);
+		else
+			list->items[kept++] = list->items[i];
+	}
+	list->count = kept;
 }
 
 void finding_list_filter(struct finding_list *list, bool (*keep)(const struct finding *f, void *arg), void *arg)

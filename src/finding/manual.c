@@ -54,6 +54,14 @@ static int by_code(const void *left, const void *right)
 	return strcmp(finding_kind(*a)->code, finding_kind(*b)->code);
 }
 
+static int put_of_file(FILE *out, const char *advice)
+{
+	int error = put(out, "Of a file: ", advice, ".");
+
+	fputc('\n', out);
+	return error;
+}
+
 static int put_codes(FILE *out)
 {
 	enum finding_code sorted[FINDING_CODES];
@@ -71,6 +79,8 @@ static int put_codes(FILE *out)
 		if (error == 0)
 			error = put(out, "Remedy: ", kind->advice, ".");
 		fputc('\n', out);
+		if (error == 0 && finding_file_advice(sorted[i]))
+			error = put_of_file(out, finding_file_advice(sorted[i]));
 	}
 	return error;
 }
@@ -88,6 +98,8 @@ static int put_causes(FILE *out)
 		if (error == 0)
 			error = put(out, "Remedy: ", cause->advice, ".");
 		fputc('\n', out);
+		if (error == 0 && cause->file_advice)
+			error = put_of_file(out, cause->file_advice);
 	}
 	return error;
 }
@@ -103,7 +115,9 @@ int finding_manual(FILE *out)
 	      "Whatever ibqos(8) finds has a code, which stands in brackets in its text, as **code** in JSON and as a label of\n"
 	      "**ibqos_findings_by_code** among its metrics. Codes stay what they are: scripts and tickets may hold them.\n\n"
 	      "The severity is that which a finding of this code usually has. **critical** makes the exit status 2, **unknown**\n"
-	      "3: something did not answer or was not looked at. **warning** makes it 1, a **note** leaves it.\n\n",
+	      "3: something did not answer or was not looked at. **warning** makes it 1, a **note** leaves it.\n\n"
+	      "Where the fabric was read from a file (**--from**, **ibqos diff**, **ibqos rails**) asking again changes nothing: the remedy is\n"
+	      "then what stands below as **Of a file**, if anything does.\n\n",
 	      out);
 	fputs("WHY A TABLE DIFFERS\n===================\n\n"
 	      "Findings about a table that a port holds have a **class** as well, by the subnet manager's own record of it.\n\n",

@@ -148,7 +148,7 @@ static int fill(const struct policy *policy, const struct fabric *fabric, unsign
 	plan->mtu = links.mtu ? links.mtu : MTU_MAX;
 	plan->mtus = links.mtus | plan->mtu;
 	if (!links.ports) {
-		finding_add(findings, FINDING_PLAN_NO_LINKS);
+		finding_add(findings, links.unknown ? FINDING_PLAN_VLS_UNKNOWN : FINDING_PLAN_NO_LINKS);
 		*refused = true;
 	} else if (!links.vls) { /* each port has been told of */
 		*refused = true;

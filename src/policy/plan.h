@@ -10,6 +10,7 @@
 /* What the links that carry traffic have in common. */
 struct plan_links {
 	uint32_t ports; /* active ports on such links */
+	uint32_t unknown; /* ports on such links of which PortInfo is not known: they may be active */
 	unsigned vls;   /* the least OperationalVLs of them; 0: of none is it known */
 	unsigned cap;   /* the smallest VLArb table */
 	unsigned mtu;   /* the largest NeighborMTU; 0: of none is it known */

@@ -98,6 +98,9 @@ void plan_survey(const struct fabric *fabric, struct plan_links *links)
 	struct survey s = {fabric, links};
 
 	*links = (struct plan_links){.ports = 0};
+	for (uint32_t i = 0; i < fabric->link_count; i++)
+		if (!link_special(fabric, &fabric->links[i]))
+			links->unknown += !fabric->ports[fabric->links[i].a].known + !fabric->ports[fabric->links[i].b].known;
 	each_port(fabric, survey_port, &s);
 }
 

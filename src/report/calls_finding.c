@@ -32,6 +32,8 @@ static const struct {
 	{"got", MEMBER_TEXT, offsetof(struct finding, got)},
 	{"detail", MEMBER_TEXT, offsetof(struct finding, detail)},
 	{"first_seen", MEMBER_TIME, offsetof(struct finding, first_seen)},
+	{"seen_before", MEMBER_BOOL, offsetof(struct finding, seen_before)},
+	{"of_file", MEMBER_BOOL, offsetof(struct finding, of_file)},
 	{"told_by_another", MEMBER_BOOL, offsetof(struct finding, told_by_another)},
 	{"weight", MEMBER_REAL, offsetof(struct finding, weight)},
 };

@@ -98,6 +98,7 @@ static int compare_alike(const struct entry *a, const struct entry *b)
 
 	order = order ? order : COMPARE(f->code, g->code);
 	order = order ? order : COMPARE(f->cause, g->cause);
+	order = order ? order : COMPARE(f->of_file, g->of_file); /* which decides the advice */
 	order = order ? order : compare_text(f->fabric, g->fabric);
 	order = order ? order : COMPARE(f->file != NULL, g->file != NULL);
 	if (order == 0 && f->file)

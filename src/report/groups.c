@@ -18,12 +18,35 @@ static bool same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+static uint64_t told_since(const struct finding *f)
+{
+	return f->seen_before ? f->first_seen : 0;
+}
+
 bool group_detail_shared(const struct report_group *group)
 {
 	for (size_t i = 1; i < group->count; i++)
-		if (!same(group->members[0]->detail, group->members[i]->detail))
+		if (!same(group->members[0]->detail, group->members[i]->detail) ||
+		    told_since(group->members[0]) != told_since(group->members[i]))
 			return false;
 	return true;
+}
+
+/* In words what JSON has as detail and first_seen. */
+char *group_detail(struct report *r, const struct finding *f)
+{
+	char when[FINDINGS_TIME], *text = NULL;
+	bool since = findings_time(told_since(f), when);
+	int made;
+
+	if (!f->detail && !since)
+		return NULL;
+	made = since ? asprintf(&text, "%s%sfirst seen %s", f->detail ? f->detail : "", f->detail ? "; " : "", when)
+		     : asprintf(&text, "%s", f->detail);
+	if (made >= 0)
+		return text;
+	report_fail(r, -ENOMEM);
+	return NULL;
 }
 
 /* "leaf-1[3]", "leaf-1" for a whole node; the GUID where there is no name, and behind it where all is shown. */
@@ -41,12 +64,14 @@ static void put_end(FILE *out, const char *name, uint64_t guid, int port, bool a
 
 char *group_place(struct report *r, const struct finding *f, bool with_detail, bool all)
 {
+	char *detail = with_detail ? group_detail(r, f) : NULL;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out) {
 		report_fail(r, -ENOMEM);
+		free(detail);
 		return NULL;
 	}
 	put_end(out, f->name, f->guid, f->port, all);
@@ -54,8 +79,9 @@ char *group_place(struct report *r, const struct finding *f, bool with_detail, b
 		fputs(" to ", out);
 		put_end(out, f->peer_name, f->peer_guid, f->peer_port, all);
 	}
-	if (with_detail && f->detail)
-		fprintf(out, " (%s)", f->detail);
+	if (detail)
+		fprintf(out, " (%s)", detail);
+	free(detail);
 	if (text_stream_end(out, &text) == 0)
 		return text;
 	report_fail(r, -ENOMEM);
@@ -128,12 +154,14 @@ static void put_clause(struct report *r, const char **before, const char *word, 
 static void put_wanted(struct report *r, const struct report_group *group, const char *wanted, bool with_what)
 {
 	const struct finding *f = group->members[0];
+	char *detail = group_detail_shared(group) ? group_detail(r, f) : NULL;
 	const char *before = INDENT;
 
 	put_clause(r, &before, "", with_what ? f->what : NULL, ": ");
 	put_clause(r, &before, wanted, f->wanted, "; ");
 	put_clause(r, &before, "got ", f->got, "; ");
-	put_clause(r, &before, "", group_detail_shared(group) ? f->detail : NULL, "; ");
+	put_clause(r, &before, "", detail, "; ");
+	free(detail);
 	if (strcmp(before, INDENT) != 0)
 		report_put(r, "\n");
 }

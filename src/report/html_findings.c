@@ -86,21 +86,23 @@ static void put_alike(struct report *r, const struct report_group *group)
 	const struct finding_kind *kind = finding_kind(f->code);
 	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
 	const char *severity = finding_severity_name(f->severity), *before = "";
+	char *detail = group_detail_shared(group) ? group_detail(r, f) : NULL;
 
 	report_put(r, "<article class=\"finding %s\" data-severity=\"%s\" data-group=\"%zu\">\n<h4><span class=\"severity\">%s</span> ",
 		   severity, severity, state->groups, severity);
 	put_whom(r, group);
 	html_put(r, kind->title);
 	report_put(r, " <code>%s</code></h4>\n", kind->code);
-	if (f->what || f->wanted || f->got || (f->detail && group_detail_shared(group))) {
+	if (f->what || f->wanted || f->got || detail) {
 		report_puts(r, "<p>");
 		put_clause(r, &before, "", f->what);
 		before = f->what ? ": " : before;
 		put_clause(r, &before, f->file ? "expected " : "wanted ", f->wanted);
 		put_clause(r, &before, "got ", f->got);
-		put_clause(r, &before, "", group_detail_shared(group) ? f->detail : NULL);
+		put_clause(r, &before, "", detail);
 		report_puts(r, "</p>\n");
 	}
+	free(detail);
 	if (cause)
 		report_put(r, "<p>%s: %s</p>\n", cause->name, cause->title);
 	if (group->count > 1 && strcmp(group_noun(group), "times") != 0)

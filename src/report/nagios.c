@@ -24,8 +24,11 @@ struct nagios_state {
 	size_t numbers_size;
 	FILE *count;
 	size_t kinds, alike;
+	size_t counts[REPORT_SEVERITIES]; /* of all findings, as JSON has them: the text leaves out those that another one tells */
 	const struct finding *first; /* of the kind that is being counted */
 	uint64_t asked, answered;    /* queries */
+	uint64_t silent;	     /* places where the discovery got no answer; they are among no table of queries */
+	bool discovered;	     /* that is known */
 };
 
 /* Numbers of sections that a graph is drawn of. */
@@ -107,6 +110,10 @@ static void nagios_field(struct report *r, const char *key, const char *title, c
 	}
 	if (!state->section || value->knowledge != REPORT_KNOWN || value->type != REPORT_NUMBER)
 		return;
+	if (strcmp(state->section, "fabric_found") == 0 && strcmp(key, "no_answer") == 0) {
+		state->discovered = true;
+		state->silent += value->number;
+	}
 	for (size_t i = 0; i < sizeof(drawn) / sizeof(drawn[0]); i++)
 		if (strcmp(drawn[i].section, state->section) == 0 && strcmp(drawn[i].key, key) == 0)
 			fprintf(state->count, " %s%s%s=%" PRIu64, r->part ? r->part : "", r->part ? "_" : "", drawn[i].label,
@@ -136,11 +143,24 @@ static void nagios_table(struct report *r, const char *key, const char *title)
 	keep(r, &state->table, key);
 }
 
+static void count_finding(struct report *r)
+{
+	struct nagios_state *state = r->own;
+	enum finding_severity severity;
+
+	for (unsigned i = 0; i < r->column_count && i < r->cell_count; i++)
+		if (strcmp(r->columns[i].key, "severity") == 0 && r->cells[i].knowledge == REPORT_KNOWN &&
+		    r->cells[i].type == REPORT_STRING && finding_severity_of(r->cells[i].string, &severity) == 0)
+			state->counts[severity]++;
+}
+
 static void nagios_row(struct report *r)
 {
 	struct nagios_state *state = r->own;
 	size_t length = state->table ? strlen(state->table) : 0;
 
+	if (state->table && strcmp(state->table, "findings") == 0)
+		count_finding(r);
 	if (length < strlen("coverage") || strcmp(state->table + length - strlen("coverage"), "coverage") != 0)
 		return;
 	for (unsigned i = 0; i < r->column_count && i < r->cell_count; i++) {
@@ -240,7 +260,9 @@ static void nagios_verdict(struct report *r, enum ibqos_exit exit_code, const ch
 		say_kind(r, state->first, state->alike);
 	if (state->kinds > KINDS_MAX)
 		fprintf(state->say, " and %zu more kinds", state->kinds - KINDS_MAX);
-	if (exit_code == IBQOS_EXIT_CLEAN)
+	if (exit_code == IBQOS_EXIT_CLEAN && state->counts[FINDING_NOTE] > 0)
+		fputs(": nothing but notes", state->say);
+	else if (exit_code == IBQOS_EXIT_CLEAN)
 		fputs(": nothing found", state->say);
 	if (text_stream_end(state->say, &state->text) != 0)
 		report_fail(r, -ENOMEM);
@@ -249,12 +271,14 @@ static void nagios_verdict(struct report *r, enum ibqos_exit exit_code, const ch
 	state->say = state->count = NULL;
 	report_put(r, "IBQOS %s - %s%s%s%s", words[exit_code], state->command ? state->command : "ibqos",
 		   state->fabric ? " of " : "", state->fabric ? state->fabric : "", state->text ? state->text : "");
-	report_put(r, " | critical=%zu unknown=%zu warning=%zu note=%zu%s", r->counts[FINDING_CRITICAL],
-		   r->counts[FINDING_UNKNOWN], r->counts[FINDING_WARNING], r->counts[FINDING_NOTE],
+	report_put(r, " | critical=%zu unknown=%zu warning=%zu note=%zu%s", state->counts[FINDING_CRITICAL],
+		   state->counts[FINDING_UNKNOWN], state->counts[FINDING_WARNING], state->counts[FINDING_NOTE],
 		   state->numbers ? state->numbers : "");
 	if (state->asked > 0)
-		report_put(r, " queries=%" PRIu64 " unanswered=%" PRIu64, state->asked,
-			   state->asked > state->answered ? state->asked - state->answered : 0);
+		report_put(r, " queries=%" PRIu64, state->asked + state->silent);
+	if (state->asked > 0 || state->discovered)
+		report_put(r, " unanswered=%" PRIu64,
+			   state->silent + (state->asked > state->answered ? state->asked - state->answered : 0));
 	report_put(r, " time=%.3fs\n", (double)(clock_ns() - state->began_ns) / 1e9);
 }
 

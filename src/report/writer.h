@@ -146,6 +146,8 @@ char *group_place(struct report *r, const struct finding *f, bool with_detail, b
 bool group_has_place(const struct finding *f);
 /* What the members are: "ports", "nodes", both are "places"; "times" where they have none. */
 const char *group_noun(const struct report_group *group);
+/* The detail, and since when it is seen, in words; the caller frees it; NULL where there is none, or out of memory, which is remembered. */
+char *group_detail(struct report *r, const struct finding *f);
 /* Whether all members have the same detail, so that it can be said once. */
 bool group_detail_shared(const struct report_group *group);
 void text_group(struct report *r, const struct report_group *group);

@@ -257,7 +257,9 @@ def test_links_are_remembered_too(look):
     look(T0, *narrow, counters=False).ok(2)
     r = look(T0 + 600, *narrow, counters=False).ok(2)
     f, = r.json["findings"]
-    assert f["code"] == "link-width-low" and f["first_seen"] == "2023-11-14T22:13:20Z" and "first seen" in f["detail"]
+    assert f["code"] == "link-width-low" and f["first_seen"] == "2023-11-14T22:13:20Z" and "first seen" not in (f["detail"] or "")
+    text = look(T0 + 600, *narrow, counters=False, args=("--format", "text")).ok(2).stdout  # in words there, once
+    assert text.count("first seen 2023-11-14T22:13:20Z") == 1
     assert [c for c, *_ in found(look(T0 + 700, counters=False).ok(2))] == ["link-width-low"]
     look(T0 + 700 + HOUR, counters=False).ok(0)
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kit import dumps, policy, routes
+from kit import dumps, policy, routes, run
 from tools import netgen, netgen_cases
 
 CASES = {c.name: c for c in netgen_cases.CASES}
@@ -69,7 +69,7 @@ def test_cache_of_what_did_not_answer(up):
     f.tool("ibnetdiscover", "--cache", path, *quick)
     live = f.ibqos("discover", "--walker", "libibnetdisc", "--format", "json", *quick).ok(3).json
     stored = f.ibqos("discover", "--format", "json", "--from", path).ok(3).json
-    assert found(live) and found(live) == found(stored)
+    assert found(live) and run.but_advice({"findings": found(live)}) == run.but_advice({"findings": found(stored)})
     same_fabric(live, stored)
 
 

@@ -40,6 +40,70 @@ static void test_codes_are_well_formed(void **state)
 	assert_string_equal(finding_kind(FINDING_NO_SM)->advice, "start OpenSM");
 }
 
+/* Asking again changes nothing of a file: no advice of a file says so, and each that does otherwise has one for files. */
+static void test_advice_of_files(void **state)
+{
+	struct finding_list list = {0}, live = {0};
+	struct finding *f;
+
+	(void)state;
+	list.of_file = true;
+	assert_string_equal(finding_advice(finding_add(&live, FINDING_NO_SM)), "start OpenSM");
+	assert_string_equal(finding_advice(finding_add(&list, FINDING_NO_SM)),
+			    "see whether OpenSM runs now; then make this file anew");
+	assert_ptr_equal(finding_advice(finding_add(&list, FINDING_LINK_WIDTH_LOW)), finding_kind(FINDING_LINK_WIDTH_LOW)->advice);
+	f = finding_add(&list, FINDING_SL2VL_DIFFERS);
+	f->cause = CAUSE_UNKNOWN;
+	assert_non_null(strstr(finding_advice(f), "ibqos snapshot"));
+	f->cause = CAUSE_DRIFTED;
+	assert_ptr_equal(finding_advice(f), finding_cause_kind(CAUSE_DRIFTED)->advice);
+	finding_move(&live.items[0], &list); /* what a file gave stays so, and becomes so */
+	assert_true(list.items[list.count - 1].of_file);
+	for (int i = 0; i < FINDING_CODES; i++) {
+		const char *advice = finding_file_advice((enum finding_code)i);
+
+		if (advice && (strstr(advice, "run again") || advice[strlen(advice) - 1] == '.' ||
+			       strcmp(advice, finding_kind((enum finding_code)i)->advice) == 0))
+			fail_msg("'%s': %s", finding_kind((enum finding_code)i)->code, advice);
+	}
+	assert_null(finding_file_advice(FINDING_CODES));
+	finding_list_clear(&list);
+	finding_list_clear(&live);
+}
+
+static struct finding *add_narrow(struct finding_list *list, const char *name, const char *got)
+{
+	struct finding *f = finding_add(list, FINDING_LINK_WIDTH_LOW);
+
+	f->guid = 7;
+	f->port = 1;
+	finding_set(&f->name, "%s", name);
+	finding_set(&f->got, "%s", got);
+	return f;
+}
+
+/* The same twice is one; what differs in anything that is told stays. */
+static void test_unique(void **state)
+{
+	struct finding_list list = {0};
+
+	(void)state;
+	finding_list_unique(&list);
+	add_narrow(&list, "b", "1x");
+	add_narrow(&list, "a", "1x");
+	add_narrow(&list, "b", "1x");
+	add_narrow(&list, "b", "2x");
+	finding_set(&add_narrow(&list, "b", "1x")->detail, "of two");
+	add_narrow(&list, "b", "1x")->severity = FINDING_NOTE;
+	add_narrow(&list, "b", "1x")->peer_port = 3;
+	add_narrow(&list, "b", "1x");
+	finding_list_unique(&list);
+	assert_int_equal(list.count, 6);
+	assert_string_equal(list.items[0].name, "a");
+	assert_int_equal(finding_count(&list, FINDING_NOTE), 1);
+	finding_list_clear(&list);
+}
+
 static void test_severity_names(void **state)
 {
 	(void)state;
@@ -238,6 +302,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_codes_are_well_formed),
+		cmocka_unit_test(test_advice_of_files),
+		cmocka_unit_test(test_unique),
 		cmocka_unit_test(test_severity_names),
 		cmocka_unit_test(test_add_fills_defaults),
 		cmocka_unit_test(test_set_replaces_and_cleans),
