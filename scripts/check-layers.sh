@@ -8,7 +8,7 @@ folder_of() { # which folder a public header belongs to
 	case $1 in
 	faultpoint | rights | trust) echo util ;;
 	link) echo fabric ;;
-	finding_codes) echo finding ;;
+	finding_codes | finding_file_advice) echo finding ;;
 	opensm_files) echo opensm ;;
 	routes | lanes | layers | paths | audit | counters | state | diff | drain | pkeys | rails) echo check ;;
 	figures) echo report ;;
