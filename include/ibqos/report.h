@@ -18,7 +18,7 @@
 
 /* REPORT_PROMETHEUS: the numbers of it as metrics (src/report/prometheus_metrics.def); REPORT_NAGIOS: one line for Nagios or Icinga.
  * REPORT_HTML: a page for a browser, whole in itself. */
-enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_PROMETHEUS, REPORT_NAGIOS, REPORT_HTML, REPORT_CALLS };
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_PROMETHEUS, REPORT_NAGIOS, REPORT_HTML, REPORT_CALLS, REPORT_CALLS_DRAWN };
 /* -EINVAL for a name that is none; `names` for messages: "text, json, ...". */
 int report_format_of(const char *name, enum report_format *format);
 const char *report_format_names(void);
@@ -140,6 +140,7 @@ void report_by_fabric(struct report *r);
  * findings whole, behind a line that says what it is and before one that says that it is whole. report_replay() makes the
  * same calls of it for another report, appending the findings to a list with their fabric's name. Everything is checked
  * before a use is made of it. With `r` NULL it is checked only, and what a later run with `r` would give is known to be good.
+ * REPORT_CALLS_DRAWN has the pictures too, which a page alone needs: as they are drawn, and each mark in them is checked.
  * `in` is read from where it stands to its end.
  * 0; -EINVAL: it is not what `command` about `fabric` answers, is cut off or another format's: *fault says what (freed by the
  * caller); -EINTR: ctx_stopped(), and what `r` got is not whole; -EIO; -ENOMEM.

@@ -362,7 +362,7 @@ char **site_argv(const struct ibqos_ctx *ctx, const struct site_words *words, co
 	add_program(&line, &f);
 	add(&line, ctx->command);
 	if (!words->taking)
-		add_option(&line, "format", "calls");
+		add_option(&line, "format", words->options->format == REPORT_HTML ? "calls-drawn" : "calls");
 	add_option(&line, "fabric", f.name);
 	if (ctx->verbosity != 0)
 		add(&line, ctx->verbosity < 0 ? "--quiet" : ctx->verbosity == 1 ? "--verbose" : "--debug");

@@ -8,6 +8,7 @@
  *   ["s",KEY,TITLE]  ["S"]                         a section begins, ends
  *   ["t",KEY,TITLE,[[KEY,TITLE,TYPE,UNIT,DECIMALS],...]]  ["r",[VALUE,...]]  ["T"]   a table, its rows, its end
  *   ["x",KEY,TITLE,TEXT]                           a block of text; KEY null: in text only
+ *   ["p",KEY,TITLE,MARKUP]                         a picture; for a page alone (REPORT_CALLS_DRAWN)
  *   ["F",{...}]                                    a finding
  *   ["e",EXIT,LOST]                                last
  *
@@ -239,6 +240,30 @@ static void calls_block(struct report *r, const char *key, const char *title, co
 	put_line(r, line);
 }
 
+static void calls_figure(struct report *r, const char *key, const char *title, int (*draw)(FILE *out, void *arg), void *arg)
+{
+	struct json_object *line;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int error = out ? draw(out, arg) : -ENOMEM;
+
+	if (out && fclose(out) != 0 && error == 0)
+		error = -ENOMEM;
+	if (error == 0 && size > CALLS_FIGURE_MAX)
+		error = -EFBIG;
+	if (error < 0) {
+		report_fail(r, error);
+	} else {
+		line = call(r, "p");
+		push(r, line, text_or_null(r, key));
+		push(r, line, text_or_null(r, title));
+		push(r, line, made(r, json_object_new_string_len(text, (int)size)));
+		put_line(r, line);
+	}
+	free(text);
+}
+
 static void calls_finding(struct report *r, const struct finding *f)
 {
 	struct json_object *line = call(r, "F"), *object = calls_of_finding(f);
@@ -276,6 +301,21 @@ const struct report_writer report_calls_writer = {
 	.row = calls_row,
 	.table_end = calls_table_end,
 	.block = calls_block,
+	.finding = calls_finding,
+	.verdict = calls_verdict,
+	.close = calls_close,
+};
+
+const struct report_writer report_drawn_writer = {
+	.open = calls_open,
+	.field = calls_field,
+	.section = calls_section,
+	.section_end = calls_section_end,
+	.table = calls_table,
+	.row = calls_row,
+	.table_end = calls_table_end,
+	.block = calls_block,
+	.figure = calls_figure,
 	.finding = calls_finding,
 	.verdict = calls_verdict,
 	.close = calls_close,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A finding as JSON and back, whole: of calls.c and replay.c. */
+/* Of calls.c and replay.c: a finding as JSON and back, whole, and the check of pictures. */
 #ifndef REPORT_CALLS_H
 #define REPORT_CALLS_H
+
+#include <stdio.h>
 
 #include "ibqos/finding.h"
 
@@ -14,5 +16,13 @@ struct json_object *calls_of_finding(const struct finding *f);
  * know; *why says which (static, or the code in `object`).
  */
 int calls_to_finding(struct json_object *object, const char *fabric, struct finding_list *findings, const char **why);
+
+#define CALLS_FIGURE_MAX (32u << 20) /* bytes of a picture; of 11,664 hosts it has some three million */
+/*
+ * Writes a picture again that another process has drawn, names of places in it behind the fabric's (NULL: as they are). `out`
+ * NULL: it is only checked. 0; -EINVAL: it has what no picture of this ibqos has, and what was written of it is not whole;
+ * errors of writing are those of `out`.
+ */
+int calls_figure_put(FILE *out, const char *text, size_t size, const char *fabric);
 
 #endif

@@ -202,8 +202,8 @@ static void put_head(FILE *out, const struct ports_figure *p)
 	marks_tell_nowhere(out, &p->marks);
 	for (int view = 0; view < CELL_VIEWS; view++)
 		if (c->has[view])
-			fprintf(out, "<input type=\"radio\" name=\"fm-view\" autocomplete=\"off\" id=\"fm-%s\"%s><label for=\"fm-%s\">%s%s</label>\n",
-				cells_view_name(view), view == VIEW_FINDINGS ? " checked" : "", cells_view_name(view),
+			fprintf(out, "<input type=\"radio\" name=\"fm-view\" autocomplete=\"off\" class=\"fm-%s\" id=\"fm-%s\"%s><label for=\"fm-%s\">%s%s</label>\n",
+				cells_view_name(view), cells_view_name(view), view == VIEW_FINDINGS ? " checked" : "", cells_view_name(view),
 				cells_view_title(view), view == VIEW_ERRORS && !c->in->measures ? ", totals" : "");
 }
 

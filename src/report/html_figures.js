@@ -1,11 +1,8 @@
 
 /* The picture of ports (figure_ports.c): tells of the cell that is pointed at, or walked to with the arrow keys. */
-document.addEventListener("DOMContentLoaded", () => {
+function addTelling(figure) {
 	const HEAD = 16, ROW = 12, PITCH = 11, PORT_X = 166; /* as figure_ports.c has them */
 	const VIEWS = ["findings", "speed", "errors", "waiting"];
-	const figure = document.querySelector(".fm");
-	if (!figure)
-		return;
 	const told = figure.querySelector(".fm-told");
 	let lines = null, names = null, meanings = null;
 
@@ -25,9 +22,10 @@ document.addEventListener("DOMContentLoaded", () => {
 
 	function rowsOf(svg) {
 		const rows = [];
+		lineOf(0);
 		for (const part of svg.dataset.rows.split(" ")) {
 			const ends = part.split("-").map(Number);
-			for (let row = ends[0]; row <= ends[ends.length - 1]; row++)
+			for (let row = ends[0]; row <= Math.min(ends[ends.length - 1], lines.length - 1); row++)
 				rows.push(row);
 		}
 		return rows;
@@ -102,4 +100,6 @@ document.addEventListener("DOMContentLoaded", () => {
 	figure.addEventListener("mousemove", pointed);
 	figure.addEventListener("click", pointed);
 	figure.addEventListener("keydown", walked);
-});
+}
+
+document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("div.fm").forEach(addTelling));

@@ -80,7 +80,7 @@ void html_table(struct report *r, const char *key, const char *title)
 	if (!title)
 		return;
 	html_heading(r, state->body, key, title);
-	if (asprintf(&id, "t-%s%s%s", state->section ? state->section : "", state->section ? "-" : "", key) < 0) {
+	if (asprintf(&id, "t-%s%s%s%s%s", r->part ? r->part : "", r->part ? "--" : "", state->section ? state->section : "", state->section ? "-" : "", key) < 0) {
 		report_fail(r, -ENOMEM);
 		id = NULL;
 	}

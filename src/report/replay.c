@@ -392,6 +392,33 @@ static int take_block(struct replay *p, struct json_object *call)
 	return 0;
 }
 
+struct drawn {
+	struct json_object *markup;
+	const char *fabric;
+};
+
+static int draw(FILE *out, void *arg)
+{
+	const struct drawn *d = arg;
+
+	return calls_figure_put(out, json_object_get_string(d->markup), (size_t)json_object_get_string_len(d->markup), d->fabric);
+}
+
+static int take_figure(struct replay *p, struct json_object *call)
+{
+	struct drawn d = {json_object_array_get_idx(call, 3), p->fabric};
+	const char *title = text_at(call, 2);
+
+	if (p->in_table || p->in_section || json_object_array_length(call) != 4 || !is_key(text_at(call, 1)) || !title || !is_title(call, 2) ||
+	    !text_at(call, 3) || json_object_get_string_len(d.markup) > (int)CALLS_FIGURE_MAX || draw(NULL, &d) != 0)
+		return bad_call(p, "a picture that is none");
+	if (one_more_part(p) != 0)
+		return -EINVAL;
+	if (p->r)
+		report_figure(p->r, text_at(call, 1), title, draw, &d);
+	return 0;
+}
+
 static int take_finding(struct replay *p, struct json_object *call)
 {
 	const char *why = NULL;
@@ -423,7 +450,7 @@ static const struct {
 	int (*take)(struct replay *p, struct json_object *call);
 } calls[] = {
 	{"f", take_field}, {"s", take_section}, {"S", take_section_end}, {"t", take_table}, {"r", take_row},
-	{"T", take_table_end}, {"x", take_block}, {"F", take_finding}, {"e", take_end},
+	{"T", take_table_end}, {"x", take_block}, {"p", take_figure}, {"F", take_finding}, {"e", take_end},
 };
 
 static int take_call(struct replay *p, struct json_object *call)

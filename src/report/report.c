@@ -21,6 +21,7 @@ static const struct {
 	[REPORT_NAGIOS] = {"nagios", &report_nagios_writer},
 	[REPORT_HTML] = {"html", &report_html_writer},
 	[REPORT_CALLS] = {"calls", &report_calls_writer}, /* not for people: not among the names */
+	[REPORT_CALLS_DRAWN] = {"calls-drawn", &report_drawn_writer},
 };
 
 int report_format_of(const char *name, enum report_format *format)
@@ -363,17 +364,20 @@ void report_text(struct report *r, const char *key, const char *title, const cha
 	const char *unique = key ? unique_key(r, key) : NULL;
 
 	for (struct report *to = r; to; to = to->also)
-		if (unique || to->writer == &report_text_writer || to->writer == &report_calls_writer)
+		if (unique || to->writer == &report_text_writer || to->writer->open == report_calls_writer.open)
 			to->writer->block(to, unique, title, &value);
 	free(value.string);
 }
 
 void report_figure(struct report *r, const char *key, const char *title, int (*draw)(FILE *out, void *arg), void *arg)
 {
+	const char *unique;
+
 	report_section_end(r);
+	unique = unique_key(r, key);
 	for (struct report *to = r; to; to = to->also)
 		if (to->writer->figure)
-			to->writer->figure(to, key, title, draw, arg);
+			to->writer->figure(to, unique, title, draw, arg);
 }
 
 /* --- parts --- */

@@ -62,7 +62,7 @@ struct report_writer {
 };
 
 extern const struct report_writer report_text_writer, report_json_writer, report_prometheus_writer, report_nagios_writer,
-	report_html_writer, report_calls_writer;
+	report_html_writer, report_calls_writer, report_drawn_writer;
 
 #define REPORT_LOST "findings_lost" /* a field that is never left out */
 #define REPORT_SEVERITIES (FINDING_CRITICAL + 1)

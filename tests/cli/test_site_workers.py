@@ -13,6 +13,7 @@ import time
 import pytest
 
 from kit import run, screen, terminal
+from kit.page import Page
 
 HEAD = '{"ibqos_answer":1,"ibqos":"0.1.0","command":"discover","fabric":"%s"}'
 GOOD = ['["s","fabric_found","fabric"]', '["f","switches","switches",7,0,null]', '["S"]',
@@ -161,6 +162,54 @@ def test_a_bad_answer_loses_its_own_fabric_only(fakes, ibqos, kind):
         assert "x: Permission denied\n" in r.stderr
     text = ibqos("discover", "--site", fakes.file, "--format", "prometheus").ok(2).stdout
     assert 'ibqos_up{command="discover",fabric="x"} 0' in text and 'ibqos_up{command="discover",fabric="rail2"} 1' in text
+
+
+PICTURE = ('<div class="fm"><p>1 &amp; 2 &lt;b&gt;</p>\n<input type="radio" name="fm-view" class="fm-findings" id="fm-findings" checked>'
+           '<label for="fm-findings">x</label><svg class="fm-s" role="img" aria-labelledby="fm-t0 fm-t1" width="10" height="10" data-rows="0-3">'
+           '<title id="fm-t0">t</title><path class="c k-ok" d="M0 5h10"/></svg></div>')
+NO_PICTURES = ["<script>x</script>", "<div><script/></div>", "<img src=x>", '<div onclick="x">x</div>', '<div style="x">x</div>', '<p><a href="#x">x</a></p>',
+               '<svg class="c"><use href="#x"/></svg>', '<svg xmlns="x"></svg>', "<div>", "</div>", "</figure></section>", "<div></p></div>", "<p>x</p></p>",
+               "<DIV></DIV>", "<div ></div>", "<div/>", "<!-- x -->", "<!doctype html>", "<?x?>", "<![CDATA[x]]>", "a > b", "&#60;", "&nbsp;", "&", "<",
+               "<p", "<p class", '<p class="', '<p class="c', '<p class="c"', '<table class="data"></table>', '<p class="verdict critical">x</p>',
+               '<p class="c finding">x</p>', "<p class=c>x</p>", "<p class='c'>x</p>", '<p class>x</p>', '<p hidden="x">x</p>', '<p id="a b&quot;c">x</p>',
+               '<p id="A">x</p>', '<p id="a\nb">x</p>', '<svg width="1000000000"></svg>', '<svg height="100%"></svg>', '<p data-a="<b>">x</p>',
+               '<p data-a="&x;">x</p>', "<p>\x1b[2J</p>", "<p>\u202e</p>", "<p>\x7f</p>", "<section></section>", "<form></form>", "<title>x</title><textarea>",
+               '<input type="image">x<template>', "<foreignObject></foreignObject>", "<g" * 9, "<g>" * 33 + "</g>" * 33, '<p data-A="x">x</p>']
+
+
+def test_pictures_are_part_of_the_page(fakes, ibqos):
+    """Of each fabric, names of places in them told apart; other formats go without."""
+    for name in ("rail0", "rail1"):
+        fakes.answer(name, HEAD % name, json.dumps(["p", "figure_ports", "ports", PICTURE]), *GOOD)
+    page = ibqos("discover", "--site", fakes.file, "--format", "html").ok(2).stdout
+    Page(page)
+    for name in ("rail0", "rail1"):
+        drawn = PICTURE.replace("fm-view", f"{name}--fm-view").replace('id="fm', f'id="{name}--fm').replace('for="fm', f'for="{name}--fm').replace(
+            '"fm-t0 fm-t1"', f'"{name}--fm-t0 {name}--fm-t1"')
+        assert page.count(drawn) == 1 and page.count(f'<section id="r-{name}--figure_ports">') == 1
+    ids = re.findall(r' id="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+    assert "figure" not in ibqos("discover", "--site", fakes.file, "--format", "json").ok(2).stdout
+    # two of one name: neither the page's places nor its contents have it twice
+    fakes.entries = []
+    fakes.answer("x", HEAD % "x", *[json.dumps(["p", "links", "links", "<p>x</p>"])] * 2, *GOOD)
+    page = ibqos("discover", "--site", fakes.file, "--format", "html").ok(2).stdout
+    assert sorted(re.findall(r'<section id="(r-x--links[^"]*)"', page)) == ["r-x--links", "r-x--links_2", "r-x--links_3"]
+
+
+def test_what_is_no_picture_loses_its_own_fabric(fakes, ibqos):
+    """Whatever a worker hands back as one: no mark of it gets onto the page, and the other fabrics are told."""
+    for i, markup in enumerate(NO_PICTURES):
+        fakes.answer(f"x{i}", HEAD % f"x{i}", json.dumps(["p", "figure_x", "x", markup]), *GOOD)
+    for i, call in enumerate([["p", "figure_x", None, "x"], ["p", "a b", "x", "x"], ["p", "figure_x", "x", 1], ["p", "figure_x", "x"],
+                              ["p", "figure_x", "\x1b[2J", "x"]]):
+        fakes.answer(f"y{i}", HEAD % f"y{i}", json.dumps(call), *GOOD)
+    fakes.good("rail0")
+    page = ibqos("discover", "--site", fakes.file, "--format", "html").ok(2).stdout
+    p = Page(page)
+    lost = [row for row in p.tables["t-findings"][1:] if "site-no-answer" in row]
+    assert len(lost) == len(NO_PICTURES) + 5 and "line 2 of its answer has a picture that is none" in lost[0][7], lost[:1]
+    assert "figure_x" not in page and "<figure" not in page and page.count("<script") == 1 and 'id="r-rail0--links"' in page
 
 
 @pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="each of millions of comparisons would look at the whole of both strings")

@@ -21,18 +21,17 @@ static void replay_into(FILE *in, struct report *r, struct finding_list *finding
 	require(report_replay(&none, in, "discover", "x", r, findings, out, &fault) == 0 && !fault);
 }
 
-/* As one part of a report of many fabrics. */
-static void make_json(FILE *in)
+/* As one part of a report of many fabrics. Freed by the caller. */
+static char *make(FILE *in, enum report_format format)
 {
 	struct ibqos_ctx ctx = {.command = "discover", .fabric = "", .err = stderr};
 	struct report_part part = {.whole = true};
 	struct finding_list findings = {0};
 	struct report_replayed out;
-	struct json_object *json;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
-	struct report *r = to ? report_begin(&ctx, to, REPORT_JSON) : NULL;
+	struct report *r = to ? report_begin(&ctx, to, format) : NULL;
 
 	require(r);
 	report_parts(r, "fabrics");
@@ -42,10 +41,39 @@ static void make_json(FILE *in)
 	report_parts_end(r);
 	report_findings(r, &findings, true);
 	require(report_end(r, out.exit) == 0 && fclose(to) == 0);
-	json = json_tokener_parse(text);
+	finding_list_clear(&findings);
+	return text;
+}
+
+static unsigned count_of(const char *text, const char *what)
+{
+	unsigned count = 0;
+
+	for (; (text = strstr(text, what)) != NULL; text += strlen(what))
+		count++;
+	return count;
+}
+
+static void make_json(FILE *in)
+{
+	char *text = make(in, REPORT_JSON);
+	struct json_object *json = json_tokener_parse(text);
+
 	require(json);
 	json_object_put(json);
-	finding_list_clear(&findings);
+	free(text);
+}
+
+/* No mark of a picture is of the page's own: it cannot end its figure, nor begin what a page has once. */
+static void make_page(FILE *in)
+{
+	char *text = make(in, REPORT_HTML);
+
+	require(count_of(text, "<figure>") == count_of(text, "</figure>"));
+	require(count_of(text, "<section ") == count_of(text, "</section>"));
+	require(count_of(text, "<script") == 1 && count_of(text, "<style") == 1 && count_of(text, "</html>") == 1);
+	require(count_of(text, "<img") + count_of(text, "<a ") + count_of(text, "<iframe") + count_of(text, "<!--") ==
+		count_of(text, "<a class=\"skip\"") + count_of(text, "<a class=\"members\"") + count_of(text, "<a href=\"#"));
 	free(text);
 }
 
@@ -84,6 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (error == 0) {
 		require(out.exit <= IBQOS_EXIT_UNKNOWN && out.version[0]);
 		make_json(in);
+		make_page(in);
 		first = again(in, &first_size);
 		back = fmemopen(first, first_size, "r");
 		require(back);
