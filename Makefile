@@ -144,6 +144,7 @@ bench:
 	$(Q)$(MAKE) --no-print-directory all tools
 	$(Q)IBQOS_BIN=$(OUT)/ibqos IBQOS_OVERLAY=$(OUT)/tests/overlay.so BENCH_HOSTS="$(BENCH_HOSTS)" $(PYTHON) tests/bench/bench.py $(BENCH_ARGS)
 	$(Q)IBQOS_BIN=$(OUT)/ibqos IBQOS_OVERLAY=$(OUT)/tests/overlay.so $(PYTHON) tests/bench/rails.py
+	$(Q)IBQOS_BIN=$(OUT)/ibqos IBQOS_OVERLAY=$(OUT)/tests/overlay.so $(PYTHON) tests/bench/rails_files.py --hosts 650
 	$(Q)IBQOS_BIN=$(OUT)/ibqos $(PYTHON) tests/bench/job_log.py $(or $(BENCH_LOG_MB),1000) $(OUT)/ibqos
 
 # Faults planted in the program, each of which a unit test must see.

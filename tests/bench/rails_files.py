@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""make bench-files: what it costs to put snapshots of many rails together, and how large the answer of one worker gets.
+"""Part of make bench, for 648 hosts: what it costs to put snapshots of many rails together, and how large the answer of one worker gets.
 
 One simulated fabric with an OpenSM is taken as a snapshot, with all its tables; other rails are that file with other GUIDs, adapters and
 label. `ibqos merge` of 2, 4 and 8 of them and `ibqos rails` of the same are told in seconds of CPU and in memory: nothing is waited for
