@@ -19,7 +19,7 @@
 #define KEY_MAX 64
 #define DEPTH_MAX 6
 #define PARTS_MAX 4096 /* fields, sections, tables and texts: no command has more than some hundred; keys are compared one by one */
-/* Some five for each end of the 35,000 links of 11,664 hosts without a bottleneck are 350,000 */
+/* Two and a half for each port of 11,664 hosts, all of which hold wrong tables, are 143,213 (docs/performance.md) */
 #define FINDINGS_MAX (1u << 20)
 
 struct replay {
