@@ -33,7 +33,8 @@ FORTIFY := $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS))$(filter -O0,
 # No path of the build in the program, so that two builds in two places are the same.
 FLAGS_release := -O2 $(FORTIFY) -ffile-prefix-map=$(CURDIR)=.
 FLAGS_debug := -O0 -g3
-FLAGS_san := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+# What fuzzers need is in there too (mk/fuzz.mk).
+FLAGS_san := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined,local-bounds -fno-sanitize-recover=all
 
 PKGS := libibnetdisc libibmad libibumad yaml-0.1 json-c smartcols zlib libmd libzstd libcap
 ALL_CPPFLAGS := -Iinclude -D_GNU_SOURCE -DIBQOS_VERSION='"$(VERSION)"' $(CPPFLAGS)

@@ -5,11 +5,12 @@
 #                  and used again, FUZZ_KEEP=1 adds those that reach something new to tests/fuzz/corpus
 #
 # FUZZ=name chooses one. Inputs that fail are saved in $(OUT)/fuzz/found. Always clang: libFuzzer, with
-# address, leak and undefined behaviour sanitizers. Included by the Makefile.
+# address, leak and undefined behaviour sanitizers. With MODE=san, whose objects have the same flags, those are linked and none is
+# compiled twice. Included by the Makefile.
 
 FUZZ_OUT := $(OUT)/fuzz
-FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all \
-	-fsanitize=fuzzer-no-link,address,undefined,local-bounds
+FUZZ_FLAGS := $(FLAGS_san)
+FUZZ_OBJ := $(if $(filter san,$(MODE)),$(OUT),$(FUZZ_OUT)/obj)
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(FUZZ_OUT)/%)
 FUZZ_HELP := $(patsubst %.c,$(FUZZ_OUT)/obj/%.o,$(sort $(filter-out $(FUZZ_SRC),$(wildcard tests/fuzz/*.c))))
@@ -26,7 +27,7 @@ $(FUZZ_OUT)/obj/%.o: %.c Makefile mk/fuzz.mk
 $(FUZZ_OUT)/obj/src/report/html_page.o: $(PAGE_PARTS)
 
 # An archive, so that a target may bring its own copy of one file and look inside it.
-$(FUZZ_OUT)/libibqos.a: $(LIB_SRC:%.c=$(FUZZ_OUT)/obj/%.o) $(FUZZ_HELP)
+$(FUZZ_OUT)/libibqos.a: $(LIB_SRC:%.c=$(FUZZ_OBJ)/%.o) $(FUZZ_HELP)
 	$(call say,AR,$@)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^

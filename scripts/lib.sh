@@ -56,6 +56,39 @@ step() {
 	rm -f "$log"
 }
 
+beside_pids=() beside_logs=()
+
+# beside COMMAND...: a function of steps that need processors alone. It runs in the time that others leave (they wait for networks,
+# browsers, timers), in a process group of its own, until joined counts it.
+beside() {
+	local log
+	log=$(mktemp)
+	set -m
+	(
+		set +m
+		renice -n 19 -p $BASHPID >/dev/null
+		passed=0 failed=0 skipped=0 failures=()
+		"$@"
+		total
+	) >"$log" 2>&1 </dev/null &
+	beside_pids+=($!) beside_logs+=("$log")
+	set +m
+	trap 'for p in "${beside_pids[@]}"; do kill -- "-$p" 2>/dev/null; done' EXIT
+	trap 'exit 1' INT TERM HUP
+}
+
+# joined: what was started by beside, now as fast as all else, and counted.
+joined() {
+	local i
+	for i in "${!beside_pids[@]}"; do
+		renice -n 0 -g "${beside_pids[i]}" >/dev/null 2>&1 # where only root may: it stays slow
+		wait "${beside_pids[i]}"
+		counted cat "${beside_logs[i]}"
+		rm -f "${beside_logs[i]}"
+	done
+	beside_pids=() beside_logs=()
+}
+
 # How many tests of this outcome cmocka's summaries in a log name.
 cmocka_count() {
 	sed -n "s/^\\[$1\\] \\([0-9]*\\) test(s).*/\\1/p" "$2" | awk '{n += $1} END {print n + 0}'
@@ -80,25 +113,29 @@ counted() {
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + ${s:-0}))
 }
 
-# unit_tests FOLDER: every cmocka program in it. A program that runs no test, or dies, counts as a failure.
-# UNIT_UNDER: what runs them (valgrind); UNIT_SKIP: programs left out, counted as skipped; UNIT_TIMEOUT: seconds each.
+# unit_tests FOLDER: every cmocka program in it, as many at once as there are processors. A program that runs no test, or dies, counts
+# as a failure. UNIT_UNDER: what runs them (valgrind); UNIT_SKIP: programs left out, counted as skipped; UNIT_TIMEOUT: seconds each.
 unit_tests() {
-	local dir=$1 t log ok bad code begin=$SECONDS sum_ok=0 sum_bad=0 sum_skipped=0 programs=0 which=
-	log=$(mktemp)
+	local dir=$1 t log ok bad code begin=$SECONDS sum_ok=0 sum_bad=0 sum_skipped=0 which="" logs programs=()
+	logs=$(mktemp -d)
 	for t in "$dir"/test_*; do
 		[ -f "$t" ] && [ -x "$t" ] || continue
 		if [[ " ${UNIT_SKIP:-} " == *" ${t##*/} "* ]]; then
 			sum_skipped=$((sum_skipped + 1))
-			continue
+		else
+			programs+=("$t")
 		fi
-		programs=$((programs + 1))
-		# shellcheck disable=SC2086
-		timeout "${UNIT_TIMEOUT:-300}" ${UNIT_UNDER:-} "$t" >"$log" 2>&1 </dev/null
-		code=$?
+	done
+	# shellcheck disable=SC2016
+	[ ${#programs[@]} -eq 0 ] || printf '%s\0' "${programs[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c \
+		'timeout "${UNIT_TIMEOUT:-300}" ${UNIT_UNDER:-} "$1" >"$0/${1##*/}.log" 2>&1 </dev/null; echo $? >"$0/${1##*/}.code"' "$logs"
+	for t in "${programs[@]}"; do
+		log=$logs/${t##*/}.log
+		code=$(cat "$logs/${t##*/}.code")
 		ok=$(cmocka_count "  PASSED  " "$log")
 		bad=$(cmocka_count "  FAILED  " "$log")
 		sum_skipped=$((sum_skipped + $(cmocka_count "  SKIPPED " "$log")))
-		if [ "$code" -ne 0 ] && [ "$bad" -eq 0 ] || [ $((ok + bad)) -eq 0 ]; then
+		if [ "${code:-1}" -ne 0 ] && [ "$bad" -eq 0 ] || [ $((ok + bad)) -eq 0 ]; then
 			echo "$t: exit $code after $ok tests"
 			bad=$((bad + 1))
 		fi
@@ -108,12 +145,12 @@ unit_tests() {
 		fi
 		sum_ok=$((sum_ok + ok)) sum_bad=$((sum_bad + bad))
 	done
-	rm -f "$log"
-	if [ $programs -eq 0 ]; then
+	rm -rf "$logs"
+	if [ ${#programs[@]} -eq 0 ]; then
 		echo "no unit test programs in $dir"
 		sum_bad=1
 	fi
-	summary "unit tests ($programs programs)" $((SECONDS - begin)) $sum_ok $sum_bad $sum_skipped "$which"
+	summary "unit tests (${#programs[@]} programs)" $((SECONDS - begin)) $sum_ok $sum_bad $sum_skipped "$which"
 }
 
 # pytest_record XML CODE: "passed failed skipped" of JUnit's record, then the failed tests, a line each.

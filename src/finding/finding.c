@@ -34,23 +34,23 @@ const char *finding_file_advice(enum finding_code code)
 static const struct finding_cause_kind causes[CAUSES] = {
 	[CAUSE_NOT_APPLIED] = {"not-applied", "the subnet manager has not programmed it",
 			       "reload OpenSM (SIGHUP), twice; if it stays, look for ERR 3111 and 3113 in its log, and "
-			       "restart OpenSM if it was started without this config file"},
+			       "restart OpenSM if it was started without this config file", NULL},
 	[CAUSE_AWAITS_SWEEP] = {"awaits-sweep",
 				"not applied: it was programmed for other OperationalVLs than the port runs now, and needs "
 				"another heavy sweep",
-				"reload OpenSM (SIGHUP): it masks tables with the OperationalVLs before it sets them"},
+				"reload OpenSM (SIGHUP): it masks tables with the OperationalVLs before it sets them", NULL},
 	[CAUSE_DRIFTED] = {"drifted", "the subnet manager has programmed it, and the device holds something else since",
 			   "find out what changed or reset the device; OpenSM never repairs this on a reload: restart OpenSM, "
-			   "or change the value and change it back, with a reload each"},
+			   "or change the value and change it back, with a reload each", NULL},
 	[CAUSE_OTHER_CONFIG] = {"other-config",
 				"the subnet manager has programmed something else: it runs another config, or has not read this one",
-				"see which config the master subnet manager reads; give it this one and reload it"},
+				"see which config the master subnet manager reads; give it this one and reload it", NULL},
 	[CAUSE_UNKNOWN] = {"unknown", "whether the subnet manager programmed it is not known",
 			   "run again while the subnet administrator answers; restarting OpenSM programs all ports anew",
 			   "take a snapshot with `ibqos snapshot`, for this policy or config, while the subnet administrator answers; "
 			   "restarting OpenSM programs all ports anew"},
 	[CAUSE_UNSUPPORTED] = {"unsupported", "the device cannot hold it",
-			       "look at the device's firmware and capabilities; nothing need be done where no class's traffic passes"},
+			       "look at the device's firmware and capabilities; nothing need be done where no class's traffic passes", NULL},
 };
 
 const struct finding_cause_kind *finding_cause_kind(enum finding_cause cause)

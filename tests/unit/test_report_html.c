@@ -100,19 +100,27 @@ static bool is_void(const char *name, size_t length)
 	return length == 4 && memcmp(name, "meta", 4) == 0;
 }
 
+/* Pages are long: each of these looks at what it needs. With strict_string_checks, strchr() and its like would read the rest of the page. */
+static const char *find(const char *at, const char *end, const char *part)
+{
+	return memmem(at, (size_t)(end - at), part, strlen(part));
+}
+
 /* Every element that is opened is closed, in turn. */
 static void assert_closed(const char *page)
 {
-	const char *open[64], *at = page;
+	const char *open[64], *at = page, *end = page + strlen(page);
 	size_t lengths[64], depth = 0;
 
-	while ((at = strchr(at, '<'))) {
+	while ((at = memchr(at, '<', (size_t)(end - at)))) {
 		bool closes = at[1] == '/';
 		const char *name = at + 1 + closes;
-		size_t length = strcspn(name, " >\n");
+		size_t length = 0;
 
-		at += strcspn(at, ">");
-		assert_int_equal(*at, '>');
+		while (name + length < end && !memchr(" >\n", name[length], 3))
+			length++;
+		at = memchr(at, '>', (size_t)(end - at));
+		assert_non_null(at);
 		if (name[0] == '!' || is_void(name, length))
 			continue;
 		if (closes) {
@@ -125,17 +133,20 @@ static void assert_closed(const char *page)
 		assert_true(depth < 64);
 		open[depth] = name;
 		lengths[depth++] = length;
-		if (strncmp(name, "script", length) == 0) /* of the page itself, no markup */
-			at = strstr(at, "</script>");
+		if (length == 6 && memcmp(name, "script", 6) == 0) { /* of the page itself, no markup */
+			at = find(at, end, "</script>");
+			assert_non_null(at);
+		}
 	}
 	assert_int_equal(depth, 0);
 }
 
 static size_t count(const char *text, const char *part)
 {
+	const char *end = text + strlen(text);
 	size_t n = 0;
 
-	for (; (text = strstr(text, part)); text += strlen(part))
+	for (; (text = find(text, end, part)); text += strlen(part))
 		n++;
 	return n;
 }
