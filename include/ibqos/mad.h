@@ -212,6 +212,7 @@ struct mad_port_info {
 	char device[MAD_DEVICE_NAME]; /* "mlx5_0" */
 	int port;
 	uint64_t guid;
+	uint64_t subnet_prefix;		  /* of its first GID; 0: not known */
 	uint16_t lid;			  /* base LID; 0: no SM has been here yet */
 	uint16_t sm_lid;		  /* 0: no SM has been here yet */
 	unsigned state;			  /* logical state: 1 down, 2 init, 3 armed, 4 active */

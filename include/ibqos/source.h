@@ -139,6 +139,9 @@ const struct mad_counts *source_counts(const struct source *source);
 /* MADs of all source_discover() so far; of libibnetdisc only `sent` is known, without its repeats. NULL: not counted. */
 const struct mad_counts *source_discovery_counts(const struct source *source);
 
+/* The port that a live one looks from, as the kernel described it when it was opened; NULL: it looks from none. */
+const struct mad_port_info *source_port(const struct source *source);
+
 /* Whether it is a file, which has answers or not; nobody is asked then. */
 bool source_is_file(const struct source *source);
 
@@ -151,6 +154,7 @@ struct source_ops {
 		      uint64_t *lost_ns);
 	const struct mad_counts *(*counts)(const struct source *source);
 	const struct mad_counts *(*discovery_counts)(const struct source *source); /* NULL: this kind counts none */
+	const struct mad_port_info *(*port)(const struct source *source); /* NULL: this kind has none */
 	void (*close)(struct source *source);
 };
 struct source { /* first member of every kind of source */

@@ -112,6 +112,7 @@ static bool read_policy(struct cmd_session *s, struct audit_command *c, struct p
 	}
 	if (!*policy)
 		return false;
+	session_policy(s, path, (*policy)->name);
 	finding_list_drop(&s->findings, FINDING_NOTE); /* those are for lint */
 	if ((*policy)->link_class_count > 0 || c->counters.counters)
 		return true;

@@ -104,6 +104,7 @@ struct cmd_options {
 	const char *labels[CMD_LABELS_MAX]; /* "name=value" */
 	unsigned label_count;
 	bool no_report;	    /* standard output is for something else; --output may have the report */
+	bool nameless;	    /* what this machine is called is not told (--redact) */
 	bool writes;	    /* the command writes a file of its own, besides --output and --metrics */
 	enum { CMD_COLOR_AUTO, CMD_COLOR_ALWAYS, CMD_COLOR_NEVER } color;
 	bool all;	    /* name each place of a group of findings */
@@ -192,6 +193,10 @@ struct cmd_session {
 	enum ibqos_exit least; /* the exit code is never better than this */
 	struct cmd_figures figures;
 	struct cmd_sample *sample; /* of verify: the ports to be looked at; NULL: all */
+	uint64_t began;	     /* seconds since 1970 */
+	const char *policy_path; /* of session_policy() */
+	char *policy_name;
+	bool headed;	     /* the head was told */
 	double discovery_seconds;
 	double seconds;	       /* that session_verify() asked */
 	struct cmd_line line;
@@ -209,6 +214,8 @@ void session_time(uint64_t seconds, char text[SESSION_TIME]);
 /* Whether nobody else can have written a file that the command goes by, else a finding; NULL is fine: finding_trust(). */
 bool session_trust(struct cmd_session *s, const char *path);
 bool session_trust_state(struct cmd_session *s, const char *folder); /* one below the state directory */
+/* Which policy it goes by, for the head of the report: before session_discover(). `name` NULL: it has none. The path is borrowed. */
+void session_policy(struct cmd_session *s, const char *path, const char *name);
 /* Opens the source, unless there is one already, and discovers; gaps and a missing SM become findings. False, with a message, if it cannot. */
 bool session_discover(struct cmd_session *s);
 /*

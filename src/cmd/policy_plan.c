@@ -51,6 +51,7 @@ bool cmd_compile(struct cmd_session *s, const char *path, unsigned flags, struct
 	}
 	if (!out->policy)
 		return false;
+	session_policy(s, path, out->policy->name);
 	if (!opensm_config_of(s, out->policy, &flags)) {
 		session_fail(s, "out of memory");
 		return false;

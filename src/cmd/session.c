@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* What every command does around its own work: report, source, discovery, exit code. */
+#include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -104,6 +106,7 @@ bool session_begin(struct cmd_session *s, struct ibqos_ctx *ctx, const struct cm
 	struct report_style style = cmd_style(ctx, options);
 
 	*s = (struct cmd_session){.ctx = ctx, .options = options, .out = stdout};
+	s->began = (uint64_t)time(NULL);
 	if (!options->site) /* else its workers do so, and site.c once they run */
 		rights_keep(ctx, rights_of(ctx, options));
 	if (options->metrics) {
@@ -131,6 +134,17 @@ fail:
 	return false;
 }
 
+/* When a file that does not tell was written last; false: not known. */
+static bool written_at(const char *path, char text[SESSION_TIME])
+{
+	struct stat st;
+	bool known = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+
+	if (known)
+		session_time((uint64_t)st.st_mtime, text);
+	return known;
+}
+
 /* Of when a report from a file is. */
 static void from_fields(struct cmd_session *s)
 {
@@ -142,14 +156,75 @@ static void from_fields(struct cmd_session *s)
 	if (source_lacks(s->source))
 		finding_set(&finding_at(finding_add(&s->findings, FINDING_SOURCE_LACKS), s->options->from, 0, 0)->what, "%s",
 			    source_lacks(s->source));
-	if (!snapshot)
+	if (!snapshot) {
+		if (written_at(s->options->from, taken))
+			report_string(s->report, "from_written", "file written", taken);
 		return;
+	}
 	snapshot_info(snapshot, &info);
 	session_time(info.taken, taken);
 	report_string(s->report, "taken", "taken", taken);
 	check_snapshot_cut(snapshot, &s->findings);
 	if (source_merged(s->source))
 		session_merged(s, NULL, source_merged(s->source));
+}
+
+/* "fe80::", as GIDs are written */
+static const char *prefix_text(uint64_t prefix, char text[INET6_ADDRSTRLEN])
+{
+	uint64_t gid[2] = {htobe64(prefix), 0};
+
+	return inet_ntop(AF_INET6, gid, text, INET6_ADDRSTRLEN);
+}
+
+/* When, by what, from where and by which policy: which of many reports this one is. For programs in parts, for people in lines. */
+static void report_head(struct cmd_session *s)
+{
+	const struct mad_port_info *port = s->options->nameless ? NULL : source_port(s->source);
+	bool file = s->options->from != NULL;
+	char began[SESSION_TIME], host[256] = "", prefix[INET6_ADDRSTRLEN] = "", *line = NULL;
+
+	session_time(s->began, began);
+	report_section(s->report, "run", NULL);
+	report_string(s->report, "began", NULL, began);
+	report_string(s->report, "source", NULL, file ? "file" : "live");
+	if (s->policy_path) {
+		report_string(s->report, "policy", NULL, s->policy_path);
+		report_string(s->report, "policy_name", NULL, s->policy_name);
+	}
+	if (port) {
+		gethostname(host, sizeof(host) - 1);
+		report_string(s->report, "host", NULL, host);
+		report_string(s->report, "device", NULL, port->device);
+		report_number(s->report, "port", NULL, (uint64_t)port->port);
+		report_guid(s->report, "port_guid", NULL, port->guid);
+		report_number(s->report, "lid", NULL, port->lid);
+		report_string(s->report, "subnet_prefix", NULL, port->subnet_prefix ? prefix_text(port->subnet_prefix, prefix) : NULL);
+	}
+	report_section_end(s->report);
+	if (port && asprintf(&line, "%s from %s %s/%d, LID %u, subnet %s", began, host, port->device, port->port, port->lid,
+			     port->subnet_prefix ? prefix : "not known") < 0)
+		line = NULL;
+	if (!port && asprintf(&line, "%s %s", began, file ? "at a file" : "from this host") < 0)
+		line = NULL;
+	report_string(s->report, "looked", "looked", line);
+	free(line);
+	if (asprintf(&line, "ibqos %s%s%s%s%s%s", IBQOS_VERSION, s->policy_path ? ", policy " : "", s->policy_path ? s->policy_path : "",
+		     s->policy_name ? " (" : "", s->policy_name ? s->policy_name : "", s->policy_name ? ")" : "") < 0)
+		line = NULL;
+	report_string(s->report, "looked_by", "by", line);
+	free(line);
+	if (file)
+		from_fields(s);
+	s->headed = true;
+}
+
+void session_policy(struct cmd_session *s, const char *path, const char *name)
+{
+	s->policy_path = path;
+	free(s->policy_name);
+	s->policy_name = name ? strdup(name) : NULL;
+	s->findings.lost |= name && !s->policy_name;
 }
 
 static struct finding *add_merged(struct cmd_session *s, enum finding_code code, const char *fabric)
@@ -239,6 +314,8 @@ bool session_discover(struct cmd_session *s)
 				? source_open_file(s->ctx, s->options->from, s->options->source.node_name_map, &s->source)
 				: source_open_live(s->ctx, &options, &s->source);
 
+	if (error == 0 && !s->headed)
+		report_head(s);
 	if (error == 0)
 		error = source_discover(s->source, &s->findings, &s->fabric);
 	s->discovery_seconds = (double)(clock_ns() - start) / 1e9;
@@ -247,8 +324,6 @@ bool session_discover(struct cmd_session *s)
 		report_string(s->report, "error", NULL, strerror(-error));
 		return false;
 	}
-	if (s->options->from)
-		from_fields(s);
 	check_gaps(s->fabric, &s->findings);
 	if (s->fabric->sm_lid == 0 && (!source_lacks(s->source) || ports_known(s->fabric) > 0))
 		finding_add(&s->findings, FINDING_NO_SM);
@@ -365,6 +440,7 @@ enum ibqos_exit session_end(struct cmd_session *s)
 		error = write_whole(s->options->metrics, error, s->metrics_out, &s->metrics_buffer, &s->metrics_size);
 		code = told_unwritten(s, s->options->metrics, error, code);
 	}
+	free(s->policy_name);
 	finding_list_clear(&s->findings);
 	scope_clear(&s->scope);
 	fabric_free(s->fabric);

@@ -56,6 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_REDACT:
 		o->map = arg;
+		o->common.nameless = true;
 		return 0;
 	case KEY_SHOW:
 		o->show = true;

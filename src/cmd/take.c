@@ -117,6 +117,8 @@ bool cmd_policy_is_good(struct cmd_session *s, const char *path)
 	session_trust(s, path);
 	if (error != 0)
 		session_fail(s, "cannot read policy %s: %s", path, strerror(-error));
+	if (good)
+		session_policy(s, path, policy->name);
 	finding_list_drop(&s->findings, FINDING_NOTE);
 	policy_free(policy);
 	return error == 0 && good;

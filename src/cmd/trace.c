@@ -277,6 +277,8 @@ enum ibqos_exit cmd_trace(struct ibqos_ctx *ctx, int argc, char **argv)
 		error = policy_read(options.policy, &s.findings, &policy);
 		if (error != 0)
 			session_fail(&s, "cannot read %s: %s", options.policy, strerror(-error));
+		if (policy)
+			session_policy(&s, options.policy, policy->name);
 		finding_list_drop(&s.findings, FINDING_NOTE); /* those on the file are for lint */
 	}
 	if ((!options.policy || policy) && choose_sls(&s, &options, policy, &sl, &busy) && session_discover(&s))

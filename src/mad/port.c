@@ -50,6 +50,7 @@ static void describe(const umad_port_t *port, const char *device, struct mad_por
 	*info = (struct mad_port_info){
 		.port = port->portnum,
 		.guid = be64toh(port->port_guid),
+		.subnet_prefix = be64toh(port->gid_prefix),
 		.lid = (uint16_t)port->base_lid,
 		.sm_lid = (uint16_t)port->sm_lid,
 		.state = port->state,

@@ -131,11 +131,11 @@ static void text_section(struct report *r, const char *key, const char *title)
 	struct text_state *state = r->own;
 
 	(void)key;
-	if (r->style.brief)
+	state->hidden = !title; /* for programs: none of its fields is shown */
+	if (r->style.brief || !title)
 		return;
 	text_separate(r, TEXT_BLOCK);
-	if (title)
-		report_put(r, "%s:\n", title);
+	report_put(r, "%s:\n", title);
 	state->last = TEXT_FIELD; /* its fields follow at once */
 }
 
@@ -143,8 +143,9 @@ static void text_section_end(struct report *r)
 {
 	struct text_state *state = r->own;
 
-	if (!r->style.brief)
+	if (!r->style.brief && !state->hidden)
 		state->last = TEXT_BLOCK;
+	state->hidden = false;
 }
 
 static void text_block(struct report *r, const char *key, const char *title, const struct report_value *value)

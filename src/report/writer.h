@@ -110,6 +110,7 @@ enum text_kind { TEXT_NOTHING, TEXT_FIELD, TEXT_BLOCK, TEXT_GROUP };
 
 struct text_state {
 	enum text_kind last; /* what was written last */
+	bool hidden;	     /* in a section that people are not shown */
 	struct text_table *table;
 };
 /* A blank line, unless a field follows a field, a group a group, or nothing was written yet. */

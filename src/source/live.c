@@ -24,6 +24,7 @@ struct live {
 	char *map;
 	char device[MAD_DEVICE_NAME];
 	int port;
+	struct mad_port_info info; /* device "": not known */
 	live_opener *opener;
 	void *opener_arg;
 	struct mad_engine *engine; /* until libibnetdisc is to discover */
@@ -219,6 +220,13 @@ static const struct mad_counts *live_discovery_counts(const struct source *sourc
 	return &((const struct live *)source)->discovered;
 }
 
+static const struct mad_port_info *live_port(const struct source *source)
+{
+	const struct live *live = (const struct live *)source;
+
+	return live->info.device[0] ? &live->info : NULL;
+}
+
 static void live_close(struct source *source)
 {
 	struct live *live = (struct live *)source;
@@ -234,6 +242,7 @@ static const struct source_ops live_ops = {
 	.ask_sm = live_ask_the_sm,
 	.counts = live_counts,
 	.discovery_counts = live_discovery_counts,
+	.port = live_port,
 	.close = live_close,
 };
 
@@ -386,5 +395,7 @@ int source_open_live(const struct ibqos_ctx *ctx, const struct source_options *o
 	error = source_live_new(ctx, options, info.device, info.port, open_umad, NULL, source);
 	if (error != 0)
 		ctx_error(ctx, "port %s/%d: %s", info.device, info.port, strerror(-error));
+	else
+		((struct live *)*source)->info = info;
 	return error;
 }

@@ -39,6 +39,11 @@ const struct mad_counts *source_discovery_counts(const struct source *source)
 	return source->ops->discovery_counts ? source->ops->discovery_counts(source) : NULL;
 }
 
+const struct mad_port_info *source_port(const struct source *source)
+{
+	return source->ops->port ? source->ops->port(source) : NULL;
+}
+
 const struct mad_counts *source_counts(const struct source *source)
 {
 	return source->ops->counts(source);
