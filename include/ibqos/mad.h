@@ -288,6 +288,8 @@ struct mad_job {
 	bool grows;
 	const char *what; /* for people: what is being done; NULL: nothing is shown */
 	uint64_t total;	  /* queries in all; 0: not known */
+	uint64_t before;  /* of them, asked in runs before this one */
+	bool part;	  /* further runs may follow: the caller takes away what is shown, not the run */
 };
 
 /*

@@ -134,6 +134,12 @@ struct source_sm_query {
 int source_ask_sm(struct source *source, const struct fabric *fabric, struct source_sm_query *queries, size_t count,
 		  uint64_t *lost_ns);
 
+/*
+ * For people who wait: what the next source_ask_sm() is a part of, which takes `total` questions in all, `before` of them asked
+ * already. Where it is not the last part, that call's successor follows without anything being written in between.
+ */
+void source_sm_part(struct source *source, const char *what, uint64_t before, uint64_t total);
+
 /* MADs of all source_ask() and source_ask_sm() so far. */
 const struct mad_counts *source_counts(const struct source *source);
 /* MADs of all source_discover() so far; of libibnetdisc only `sent` is known, without its repeats. NULL: not counted. */
@@ -159,6 +165,10 @@ struct source_ops {
 };
 struct source { /* first member of every kind of source */
 	const struct source_ops *ops;
+	struct { /* of source_sm_part(); what NULL: nothing is shown */
+		const char *what;
+		uint64_t before, total;
+	} sm_part;
 };
 
 #endif

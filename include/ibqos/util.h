@@ -29,11 +29,12 @@ struct trust; /* ibqos/trust.h */
 
 /*
  * Who shows how far long work has come. `what` names the kind of work and stays valid, `total` 0: nobody knows how much there
- * is. hide() takes away what is shown: before anything else is written, and when the work ends.
+ * is. blind(): from now until hide() nothing more will be told, and others may write to the terminal. hide() takes away what is shown: before anything else is written, and when the work ends.
  */
 struct ibqos_progress {
 	void (*step)(void *arg, const char *what, uint64_t done, uint64_t total);
 	void (*hide)(void *arg);
+	void (*blind)(void *arg, const char *what);
 	void *arg;
 };
 
@@ -63,6 +64,7 @@ __attribute__((format(printf, 2, 3))) void ctx_debug(const struct ibqos_ctx *ctx
 
 /* How far the work named `what` has come; cheap, and nothing where nobody shows it. */
 void ctx_progress(const struct ibqos_ctx *ctx, const char *what, uint64_t done, uint64_t total);
+void ctx_progress_blind(const struct ibqos_ctx *ctx, const char *what);
 void ctx_progress_end(const struct ibqos_ctx *ctx);
 
 /* True once a signal asked the run to end. */

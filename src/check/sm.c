@@ -396,6 +396,7 @@ static int ask_paths(struct checking *c)
 	for (; error == 0 && asked < count; asked += chunk) {
 		chunk = count - asked < CHUNK ? count - asked : CHUNK;
 		keep_rate(c, begin, asked);
+		source_sm_part(c->source, "asking for paths", asked, count);
 		error = ask_chunk(c, queries, asked, chunk, ends);
 	}
 	error2 = ends ? judge_pairs(c, ends) : -ENOMEM;

@@ -80,7 +80,7 @@ int sm_tables_ask(struct source *source, const struct fabric *fabric, struct sm_
 {
 	struct source_sm_query *queries = calloc(CHUNK, sizeof(*queries));
 	size_t *asked = calloc(CHUNK, sizeof(*asked)); /* which table a query is about */
-	size_t next = 0, used;
+	size_t next = 0, used, done = 0, total = 0;
 	uint64_t lost_ns = 0;
 	int error = queries && asked ? 0 : -ENOMEM;
 
@@ -88,13 +88,16 @@ int sm_tables_ask(struct source *source, const struct fabric *fabric, struct sm_
 		tables[i].outcome = MAD_NOT_ASKED;
 		tables[i].status = 0;
 		memset(tables[i].data, 0, sizeof(tables[i].data));
+		total += error == 0 && make_question(fabric, &tables[i], queries);
 	}
 	while (error == 0 && next < count) {
 		for (used = 0; next < count && used < CHUNK; next++) {
 			asked[used] = next;
 			used += make_question(fabric, &tables[next], &queries[used]);
 		}
+		source_sm_part(source, "asking for records of tables", done, total);
 		error = source_ask_sm(source, fabric, queries, used, &lost_ns);
+		done += used;
 		for (size_t i = 0; i < used; i++)
 			take(&queries[i], &tables[asked[i]]);
 	}

@@ -97,9 +97,23 @@ static void step(void *arg, const char *what, uint64_t done, uint64_t total)
 		      done, of_all, rate, total > 0 ? rest : ", how many are to come is not known");
 }
 
+/* At once, since nobody can be asked how long it lasts; the cursor goes back, so that a library's own messages are written over it. */
+static void blind(void *arg, const char *what)
+{
+	struct cmd_line *line = arg;
+	uint64_t now = clock_ns();
+
+	if (!cmd_line_due(line, now, false))
+		return;
+	cmd_line_show(line, now, "%s%s%s, how far is not known", line->terminal ? line->ctx->program : "", line->terminal ? ": " : "", what);
+	if (line->terminal)
+		fputc('\r', line->ctx->err);
+	fflush(line->ctx->err);
+}
+
 void cmd_line_begin(struct cmd_line *line, struct ibqos_ctx *ctx)
 {
-	*line = (struct cmd_line){.hook = {.step = step, .hide = hide, .arg = line}, .ctx = ctx};
+	*line = (struct cmd_line){.hook = {.step = step, .hide = hide, .blind = blind, .arg = line}, .ctx = ctx};
 	line->terminal = cmd_terminal_obeys(fileno(ctx->err));
 	ctx->progress = ctx->verbosity >= (line->terminal ? 0 : 1) ? &line->hook : NULL;
 }

@@ -307,9 +307,9 @@ int mad_engine_run(struct mad_engine *engine, const struct mad_job *job)
 		if (!err)
 			err = run.error;
 		if (job->what)
-			ctx_progress(engine->ctx, job->what, ended(&engine->counts) - before, job->total);
+			ctx_progress(engine->ctx, job->what, job->before + ended(&engine->counts) - before, job->total);
 	} while (!err);
-	if (job->what)
+	if (job->what && !job->part)
 		ctx_progress_end(engine->ctx);
 	if (err)
 		run_abandon(&run);

@@ -91,7 +91,7 @@ static int ask_class(struct mad_engine *engine, struct asking *asking, struct ma
 	return mad_engine_run(engine, job);
 }
 
-int live_ask_sm(struct mad_engine *engine, const struct fabric *fabric, const struct mad_limits *limits,
+int live_ask_sm(struct mad_engine *engine, const struct fabric *fabric, const struct mad_limits *limits, const struct source *part_of,
 		struct source_sm_query *queries, size_t count, uint64_t *lost_ns)
 {
 	struct asking asking = {
@@ -106,6 +106,10 @@ int live_ask_sm(struct mad_engine *engine, const struct fabric *fabric, const st
 		.short_ms = SA_SHORT_MS,
 		.lost_ns = lost_ns,
 		.lost_limit_ns = limits->sa_patience_ms * NS_PER_MS,
+		.what = part_of->sm_part.what,
+		.before = part_of->sm_part.before,
+		.total = part_of->sm_part.total,
+		.part = true,
 	};
 	int error = ask_class(engine, &asking, &smps);
 

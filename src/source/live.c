@@ -127,7 +127,9 @@ static int walk_by_libibnetdisc(struct live *live, struct fabric **fabric)
 	int error;
 
 	close_engine(live);
+	ctx_progress_blind(live->ctx, "discovering by libibnetdisc");
 	found = find_fabric(live);
+	ctx_progress_end(live->ctx);
 	if (found)
 		live->discovered.sent += found->total_mads_used;
 	if (ctx_stopped(live->ctx))
@@ -205,7 +207,9 @@ static int live_ask_the_sm(struct source *source, const struct fabric *fabric,
 
 	if (error != 0)
 		return error;
-	error = live_ask_sm(live->engine, fabric, &live->options.limits, queries, count, lost_ns);
+	error = live_ask_sm(live->engine, fabric, &live->options.limits, source, queries, count, lost_ns);
+	if (source->sm_part.what && (error != 0 || source->sm_part.before + count >= source->sm_part.total))
+		ctx_progress_end(live->ctx);
 	sum_counts(live, &live->asked);
 	return error;
 }

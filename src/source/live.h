@@ -36,7 +36,7 @@ int live_name_nodes(struct fabric *fabric, const char *path, struct finding_list
 int live_ask(struct mad_engine *engine, const struct fabric *fabric, const struct source_keys *keys, bool directed,
 	     const struct source_asker *asker);
 /* Puts questions to the SM's port, those to the SA with the limits' times for it. As source_ask_sm(). */
-int live_ask_sm(struct mad_engine *engine, const struct fabric *fabric, const struct mad_limits *limits,
+int live_ask_sm(struct mad_engine *engine, const struct fabric *fabric, const struct mad_limits *limits, const struct source *part_of,
 		struct source_sm_query *queries, size_t count, uint64_t *lost_ns);
 /* Hands all queries of an asker back as MAD_NOT_ASKED. */
 void live_ask_nothing(const struct source_asker *asker);

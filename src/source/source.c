@@ -23,6 +23,7 @@ int source_ask_sm(struct source *source, const struct fabric *fabric, struct sou
 		  size_t count, uint64_t *lost_ns)
 {
 	uint64_t own = 0;
+	int error;
 
 	for (size_t i = 0; i < count; i++) {
 		queries[i].outcome = MAD_NOT_ASKED;
@@ -31,7 +32,16 @@ int source_ask_sm(struct source *source, const struct fabric *fabric, struct sou
 	}
 	if (fabric->sm_lid == 0 || !source->ops->ask_sm)
 		return 0;
-	return source->ops->ask_sm(source, fabric, queries, count, lost_ns ? lost_ns : &own);
+	error = source->ops->ask_sm(source, fabric, queries, count, lost_ns ? lost_ns : &own);
+	source_sm_part(source, NULL, 0, 0);
+	return error;
+}
+
+void source_sm_part(struct source *source, const char *what, uint64_t before, uint64_t total)
+{
+	source->sm_part.what = what;
+	source->sm_part.before = before;
+	source->sm_part.total = total;
 }
 
 const struct mad_counts *source_discovery_counts(const struct source *source)

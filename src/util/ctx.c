@@ -98,6 +98,12 @@ void ctx_progress(const struct ibqos_ctx *ctx, const char *what, uint64_t done, 
 		ctx->progress->step(ctx->progress->arg, what, done, total);
 }
 
+void ctx_progress_blind(const struct ibqos_ctx *ctx, const char *what)
+{
+	if (ctx->progress)
+		ctx->progress->blind(ctx->progress->arg, what);
+}
+
 void ctx_progress_end(const struct ibqos_ctx *ctx)
 {
 	if (ctx->progress)

@@ -24,6 +24,12 @@ def lines_of(output):
     return [m for part in output.split("\r") if (m := LINE.match(part))]
 
 
+def said(lines):
+    """A screen without what differs from run to run: when it was, and MADs, of which some are sent again on a loaded machine."""
+    parts = "\n".join(lines).rstrip().split("\n\n")
+    return [re.sub(r"^looked: .*", "", p, flags=re.M) for p in parts if not p.startswith("MADs:")]
+
+
 @pytest.fixture
 def fabric_and_policy(up):
     f, sm = up(options={"qos": "TRUE"}, **SMALL)
@@ -47,8 +53,7 @@ def test_verify_on_a_terminal(fabric_and_policy):
     assert any(m[6] for m in tables)
     end = screen.lines(output, 200, 120)
     assert not [line for line in end if "answers" in line and "ibqos:" in line]
-    plain = [line for line in screen.lines(watched(f, "verify", path, code=2), 200, 120) if "MADs" not in line]
-    assert [line for line in end if "MADs" not in line] == plain
+    assert said(end) == said(screen.lines(watched(f, "verify", path, code=2), 200, 120))
 
 
 @pytest.mark.parametrize("args,part,rate", [
@@ -66,6 +71,34 @@ def test_other_commands(fabric_and_policy, args, part, rate):
     # how much there is of a discovery nobody knows, and it is said so
     assert all((m[3] is None) == (m[1] == "discovering") for m in shown)
     assert not [line for line in screen.lines(output, 200, 120) if " answers" in line]
+
+
+def test_questions_to_the_administrator(fabric_and_policy):
+    """How many there are is known before the first: of paths, and of records of tables, which are asked for some at a time."""
+    f, path = fabric_and_policy
+    f.rules("class=sa attr=0x35 : delay=1500")
+    output = watched(f, "verify", path, "--mad-rate", 250, code=2)
+    asked = {c["item"]: c["asked"] for c in f.ibqos("verify", path, "--format", "json").ok(2).json["sm_coverage"]}
+    for what, total in (("asking for paths", asked["PathRecord"]), ("asking for records of tables", asked["SL2VL record"] + asked["VLArb record"])):
+        shown = [m for m in lines_of(output) if m[1] == what]
+        assert shown and {int(m[3]) for m in shown} == {total}, what
+        done = [int(m[2]) for m in shown]
+        assert done == sorted(done) and done[-1] <= total
+    assert max(int(m[2]) for m in lines_of(output) if m[1] == "asking for records of tables") > 128  # more than are asked for at once
+    assert not [line for line in screen.lines(output, 300, 120) if " answers" in line]
+
+
+def test_libibnetdisc_tells_nothing(fabric_and_policy):
+    """So there is no figure; what it says itself is written over the line."""
+    f, _ = fabric_and_policy
+    text = "discovering by libibnetdisc, how far is not known"
+    output = watched(f, "discover", "--walker", "libibnetdisc")
+    assert f"\ribqos: {text}\033[K\r" in output and text not in "\n".join(screen.lines(output, 200, 120))
+    assert text not in watched(f, "discover", "--walker", "libibnetdisc", "-q")
+    assert f.ibqos("discover", "--walker", "libibnetdisc").ok(0).stderr == ""
+    f.rules("node=gpu-002 attr=NodeDesc : timeout")
+    output = watched(f, "discover", "--walker", "libibnetdisc", "-t", "50", "--retries", "1", code=3)
+    assert not [line for line in screen.lines(output, 200, 120) if "how far" in line]
 
 
 @pytest.mark.parametrize("args,env", [([], {"TERM": "dumb"}), (["-q"], {})])
