@@ -10,20 +10,20 @@ const struct cmd cmd_table[] = {
 	{"lint", cmd_lint, "check a policy file", &cmd_lint_argp, NULL, RIGHTS_READ},
 	{"import", cmd_import, "make a policy of OpenSM's own files", &cmd_import_argp, NULL, RIGHTS_READ},
 	{"plan", cmd_plan, "compile a policy for this fabric and show what would change", &cmd_plan_argp, NULL, RIGHTS_READ},
-	{"apply", cmd_apply, "install a policy, reload OpenSM, wait until every port reads back right", &cmd_apply_argp, NULL, RIGHTS_CHANGE},
+	{"apply", cmd_apply, "install a policy, and wait until every port reads back right", &cmd_apply_argp, NULL, RIGHTS_CHANGE},
 	{"rollback", cmd_rollback, "undo an apply: the old files, and the old tables on every port", &cmd_rollback_argp, NULL, RIGHTS_CHANGE},
 	{"history", cmd_history, "list the changes that were applied, or show one", &cmd_history_argp, NULL, RIGHTS_READ},
 	{"confirm", cmd_confirm, "keep a change that was applied with --confirm-within", &cmd_confirm_argp, NULL, RIGHTS_CHANGE},
 	{"verify", cmd_verify, "compare what every port holds with what it should", &cmd_verify_argp, NULL, RIGHTS_READ},
 	{"trace", cmd_trace, "follow packets from one port to another, hop by hop", &cmd_trace_argp, NULL, RIGHTS_READ},
 	{"audit", cmd_audit, "find links below what both ends can", &cmd_audit_argp, NULL, RIGHTS_READ},
-	{"rails", cmd_rails, "compare fabrics that the same hosts are in, from files of each or of a site", &cmd_rails_argp, NULL, RIGHTS_READ},
+	{"rails", cmd_rails, "compare fabrics that the same hosts are in", &cmd_rails_argp, NULL, RIGHTS_READ},
 	{"merge", cmd_merge, "put snapshots of several hosts and fabrics into one file", &cmd_merge_argp, NULL, RIGHTS_WRITE},
-	{"ack", cmd_ack, "acknowledge a finding of the audit until a date; list them, take one back", &cmd_ack_argp, NULL, RIGHTS_WRITE},
-	{"job", cmd_job, "the side of the jobs: environment of a class, checks of environments and logs", NULL, cmd_job_table, RIGHTS_READ},
+	{"ack", cmd_ack, "acknowledge a finding of the audit until a date, list, take back", &cmd_ack_argp, NULL, RIGHTS_WRITE},
+	{"job", cmd_job, "environments, scripts and logs of jobs, against their class", NULL, cmd_job_table, RIGHTS_READ},
 	{"diff", cmd_diff_states, "what changed from one snapshot to another", &cmd_diff_states_argp, NULL, RIGHTS_READ},
-	{"maintenance", cmd_maintenance, "before and after work on the fabric: what it would cut, what it has changed", NULL, cmd_maintenance_table, RIGHTS_WRITE},
-	{"snapshot", cmd_snapshot, "keep the state of the fabric in a file, for other commands to look at", &cmd_snapshot_argp, NULL, RIGHTS_WRITE},
+	{"maintenance", cmd_maintenance, "work on the fabric: what it would cut, what it has changed", NULL, cmd_maintenance_table, RIGHTS_WRITE},
+	{"snapshot", cmd_snapshot, "keep the state of the fabric in a file, for --from", &cmd_snapshot_argp, NULL, RIGHTS_WRITE},
 	{"help", cmd_help, "show the options of a command, with examples", NULL, NULL, RIGHTS_READ},
 	{0},
 };
@@ -105,11 +105,11 @@ void cmd_usage(FILE *to)
 		    "Quality of service and link health of InfiniBand fabrics that carry training.\n\nCommands:\n");
 	for (const struct cmd *c = cmd_table; c->name; c++)
 		fprintf(to, "  %-12s%s\n", c->name, c->summary);
-	fprintf(to, "\nNew to it: ibqos discover, then ibqos lint, plan and apply a policy. `ibqos help COMMAND` or\n"
-		    "`ibqos COMMAND --help` tells a command's own options, with examples.\n");
+	fprintf(to, "\nNew to it: ibqos discover, then ibqos lint, plan and apply a policy.\n"
+		    "`ibqos help COMMAND` shows a command's own options, with examples.\n");
 	fprintf(to, "\nOptions before the command:\n");
 	for (const struct cmd_global *g = cmd_globals; g->name; g++)
 		if (g->summary)
 			fprintf(to, "  -%c, --%-9s %s\n", g->letter, g->name, g->summary);
-	fprintf(to, "\nExit status: 0 clean, 1 warning, 2 critical, 3 unknown (could not look, or bad usage).\n");
+	fprintf(to, "\nExit status: 0 clean, 1 warning, 2 critical, 3 could not look, or bad usage.\n");
 }

@@ -87,8 +87,13 @@ static void example_print(FILE *to, const char *line)
 	int column = fprintf(to, "  ibqos");
 
 	while (*line) {
-		int word = (int)strcspn(line, " ");
-		bool last = !line[word];
+		int word = (int)strcspn(line, " "), value = strncmp(line, "--", 2) == 0 && line[word] ? (int)strcspn(line + word + 1, " ") + 1 : 0;
+		bool last;
+
+		/* an option and its value stay together, where a line has room for both */
+		if (value > 0 && line[word + 1] != '-' && 6 + word + value + 2 <= WIDTH)
+			word += value;
+		last = !line[word];
 
 		if (column + 1 + word + (last ? 0 : 2) > WIDTH) {
 			fputs(" \\\n     ", to);

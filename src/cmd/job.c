@@ -8,7 +8,7 @@
 
 const struct cmd cmd_job_table[] = {
 	{"env", cmd_job_env, "print the settings that put a job into a class", &cmd_job_env_argp, NULL, RIGHTS_READ},
-	{"check", cmd_job_check, "check what a job is started with, as NCCL reads it, against its class", &cmd_job_check_argp, NULL, RIGHTS_READ},
+	{"check", cmd_job_check, "what a job is started with, as NCCL reads it, against its class", &cmd_job_check_argp, NULL, RIGHTS_READ},
 	{"log", cmd_job_log, "read logs of NCCL: networks, adapters, settings in force, errors", &cmd_job_log_argp, NULL, RIGHTS_READ},
 	{"host", cmd_job_host, "look at the adapters of this host before a job starts", &cmd_job_host_argp, NULL, RIGHTS_READ},
 	{"bw-plan", cmd_job_bw_plan, "a script that measures bandwidth between pairs of hosts", &cmd_job_bw_plan_argp, NULL, RIGHTS_READ},
@@ -18,7 +18,7 @@ const struct cmd cmd_job_table[] = {
 
 enum ibqos_exit cmd_job(struct ibqos_ctx *ctx, int argc, char **argv)
 {
-	return cmd_group(ctx, "job", "Does a training job really travel in its class? None of these asks the fabric, but check --hosts.",
+	return cmd_group(ctx, "job", "Does a training job really travel in its class? Only `check --hosts` asks the\nfabric.",
 			 cmd_job_table, argc, argv);
 }
 

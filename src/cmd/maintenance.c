@@ -10,7 +10,7 @@
 
 const struct cmd cmd_maintenance_table[] = {
 	{"begin", cmd_maintenance_begin, "keep the state of the fabric before work on it", &cmd_maintenance_begin_argp, NULL, RIGHTS_WRITE},
-	{"end", cmd_maintenance_end, "say what the work has changed: new, fixed, unchanged, too early to say", &cmd_maintenance_end_argp, NULL, RIGHTS_WRITE},
+	{"end", cmd_maintenance_end, "what the work has changed: new, fixed, unchanged, too early", &cmd_maintenance_end_argp, NULL, RIGHTS_WRITE},
 	{"list", cmd_maintenance_list, "what was begun and ended", &cmd_maintenance_list_argp, NULL, RIGHTS_WRITE},
 	{"drain", cmd_maintenance_drain, "what would be cut if nodes were taken out", &cmd_maintenance_drain_argp, NULL, RIGHTS_WRITE},
 	{0},

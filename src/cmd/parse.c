@@ -3,8 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "cmd.h"
+#include "terminal.h"
+
+#define HELP_LEAST 50 /* columns: less leaves no room beside the options */
+#define HELP_MOST 100
 
 /* A long option looked up in the tables, as getopt_long(3) would: in full, or by any beginning. */
 struct lookup {
@@ -78,8 +82,23 @@ static void refuse_unknown(const struct argp *argp, int argc, char **argv)
 	}
 }
 
+/* argp asks the environment alone how wide help may be; lines much longer than 100 are hard to read. */
+static void fit_help(void)
+{
+	unsigned width;
+	char format[32];
+
+	if (!isatty(STDOUT_FILENO))
+		return;
+	width = cmd_terminal_width(STDOUT_FILENO);
+	width = width < HELP_LEAST ? HELP_LEAST : width > HELP_MOST ? HELP_MOST : width;
+	snprintf(format, sizeof(format), "rmargin=%u", width - 1);
+	setenv("ARGP_HELP_FMT", format, 0);
+}
+
 void cmd_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
 	refuse_unknown(argp, argc, argv);
+	fit_help();
 	argp_parse(argp, argc, argv, ARGP_NO_HELP, NULL, input);
 }

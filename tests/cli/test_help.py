@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """--help and its examples, `ibqos help`, and what is said to names that are none."""
+import os
 import re
 import shlex
 
 import pytest
 
-from kit import run
+from kit import run, terminal
 
 
 def commands():
@@ -88,3 +89,34 @@ def test_nothing_near(ibqos, words):
 def test_not_taken_for_options(ibqos, words):
     r = ibqos(*words).ok(3)
     assert "did you mean" not in r.stderr and "unrecognized" not in r.stderr
+
+
+def on_a_terminal(columns, *words):
+    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "ARGP_HELP_FMT")}
+    with terminal.Terminal([run.binary(), *words, "--help"], rows=100, columns=columns, env={**env, "TERM": "xterm"}) as t:
+        assert t.end(30) == 0
+        return t.output.decode().replace("\r\n", "\n").split("\n")
+
+
+@pytest.mark.parametrize("columns,most", [(60, 59), (80, 79), (200, 99)])
+def test_as_wide_as_the_terminal(columns, most):
+    """Options' texts are broken where the terminal ends, and not much later than lines are read well."""
+    longest = 0
+    for name in ("audit", "verify", "job log", "ack"):
+        lines = on_a_terminal(columns, *name.split())
+        lines = lines[:lines.index("Examples:")]
+        assert not [li for li in lines if len(li) > most and " " in li.strip()], name  # a path is not broken
+        longest = max(longest, *map(len, lines))
+    assert longest > most - 8
+
+
+def test_no_line_is_wider_than_usual():
+    for words in ([], *(name.split() for name in [*commands(), "job", "maintenance"])):
+        r = run.run([run.binary(), *words, "--help"]).ok()
+        assert not [li for li in r.stdout.split("\n") if len(li) > 79], words
+
+
+def test_an_option_stays_with_its_value():
+    for name in commands():
+        text = run.run([run.binary(), *name.split(), "--help"]).ok().stdout.split("\nExamples:\n")[1]
+        assert not re.search(r" --[a-z-]+ \\\n +[^- ]", text), name
