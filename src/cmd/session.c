@@ -214,8 +214,6 @@ static void report_head(struct cmd_session *s)
 		line = NULL;
 	report_string(s->report, "looked_by", "by", line);
 	free(line);
-	if (file)
-		from_fields(s);
 	s->headed = true;
 }
 
@@ -324,6 +322,8 @@ bool session_discover(struct cmd_session *s)
 		report_string(s->report, "error", NULL, strerror(-error));
 		return false;
 	}
+	if (s->options->from)
+		from_fields(s);
 	check_gaps(s->fabric, &s->findings);
 	if (s->fabric->sm_lid == 0 && (!source_lacks(s->source) || ports_known(s->fabric) > 0))
 		finding_add(&s->findings, FINDING_NO_SM);

@@ -43,7 +43,7 @@ def test_the_same_in_every_locale(locales, tmp_path, name):
             for values in ({"LC_ALL": "C.UTF-8"}, {"LC_ALL": name, "LANG": name, "LANGUAGE": "de:tr", "LOCPATH": str(locales)}):
                 env = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG"))}
                 r = run.run([run.binary(), *args, *form], env={**env, **values}, cwd=tmp_path)
-                clean = b"\n".join(line for line in r.raw.split(b"\n") if b"seconds" not in line and b"timestamp" not in line)
+                clean = b"\n".join(line for line in r.raw.split(b"\n") if not re.search(rb"seconds|timestamp|looked|began", line))
                 results.append((r.returncode, re.sub(rb" time=[0-9.]+s", b"", clean), r.stderr))
             assert results[0] == results[1], (args, form)
     out = run.run([run.binary(), "lint", "policy.yaml"], env=dict(os.environ, LC_ALL=name, LOCPATH=str(locales)), cwd=tmp_path)

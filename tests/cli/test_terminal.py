@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from kit import dumps, run, terminal
+from kit import dumps, looks, run, terminal
 from tools import netgen
 
 SGR = re.compile(r"\033\[[0-9;]*m")
@@ -196,7 +196,7 @@ def test_levels_change_no_exit_status_and_no_json(bad, dump, level, args):
     args = [{"bad": bad, "dump": dump}.get(a, a) for a in args]
     plain = run.run([run.binary(), *args, "--format", "json"])
     other = run.run([run.binary(), *args, "--format", "json", level])
-    assert (other.returncode, {k: v for k, v in other.json.items() if k != "mads"}) == (plain.returncode, {k: v for k, v in plain.json.items() if k != "mads"})
+    assert (other.returncode, looks.timeless(other.json, "mads")) == (plain.returncode, looks.timeless(plain.json, "mads"))
     assert run.run([run.binary(), *args, level]).returncode == run.run([run.binary(), *args]).returncode == plain.returncode
 
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Looks at counters: audits of one fabric with one state file, at times of the test's own (IBQOS_OVERLAY_NOW for the devices, --now
 for ibqos)."""
+import re
+
+HEAD = ("run", "looked", "looked_by")  # of a report in JSON: when, from where and by what it was
 
 SHAPE = dict(leaves=2, spines=1, hosts_per_leaf=2, uplinks=1, storage=0, switch_ports=8)
 HOUR, DAY = 3600, 86400
@@ -44,3 +47,10 @@ def at(place, rule):
 
 def ports(f):
     return 2 * len(f.net.cables)
+
+
+def timeless(report, *more):
+    """A report without when and from where it is, and without the members `more`: JSON as a dict, or text."""
+    if isinstance(report, str):
+        return re.sub(r"^looked: .*\nby: .*\n\n?", "", report, flags=re.M)
+    return {k: v for k, v in report.items() if k not in (*HEAD, *more)}

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from kit import opensm, policy, snapfile
+from kit import looks, opensm, policy, snapfile
 from tools import netgen_rails as gen
 
 SHAPE = dict(leaves=3, spines=2, hosts_per_leaf=2, uplinks=1, storage=0, switch_ports=8)
@@ -46,7 +46,7 @@ def cut(snap, keep, later=0):
 def said(r):
     """What a command says of a fabric, but for the file and the time."""
     out = dict(r.json)
-    for key in ("from", "taken", "mads", "policy"):
+    for key in ("from", "taken", "mads", "policy", *looks.HEAD):
         out.pop(key, None)
     out["findings"] = [x for x in out["findings"] if x["code"] not in ("merge-differs", "merge-filled")]
     return out
