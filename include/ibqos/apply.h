@@ -56,6 +56,7 @@ enum apply_outcome {
 	APPLY_STAGED,	       /* the files are in the folder that was named */
 	APPLY_WAITED,	       /* every port holds the tables; nothing was written */
 	APPLY_NOT_REACHED,     /* some did not, before the deadline; nothing was written */
+	APPLY_DRIFT_LEFT,      /* the new files are in force; ports had drifted before in tables that the change does not alter */
 	APPLY_DRIFTED,	       /* the files were right already, and OpenSM runs them; ports that differ have drifted */
 };
 const char *apply_outcome_text(enum apply_outcome outcome); /* "rolled back", ... */

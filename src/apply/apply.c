@@ -11,7 +11,7 @@
 
 #define SM_TRIES 10
 #define SM_WAIT_MS 300
-#define LAG_RECORDS 1000
+#define SM_PATIENCE_NS (15 * 1000000000ull) /* after which it is not asked anew */
 
 static const char *const outcome_texts[] = {
 	[APPLY_REFUSED] = "refused, nothing was touched",
@@ -25,6 +25,7 @@ static const char *const outcome_texts[] = {
 	[APPLY_STAGED] = "staged: the files are written elsewhere",
 	[APPLY_WAITED] = "every port holds the tables",
 	[APPLY_NOT_REACHED] = "not every port holds the tables",
+	[APPLY_DRIFT_LEFT] = "applied, but ports that had drifted before still do; restart OpenSM, a reload does not repair them",
 	[APPLY_DRIFTED] = "nothing to install: the files are right, but ports have drifted; restart OpenSM, a reload does not repair them",
 };
 
@@ -77,23 +78,6 @@ static void report_why(struct transaction *t, int error)
 	}
 }
 
-/*
- * Why ports lag: the tables that they hold beside those that OpenSM has recorded. As many as one wants to wait for while
- * the fabric is between two sets of tables.
- */
-static void ask_records(struct transaction *t, struct verify *verify)
-{
-	const struct sm_options none = {.qos = true};
-	struct sm_result sm;
-	struct verify_records records;
-	struct verify_record_options options = {.sm = &sm, .file_holds = true, .limit = LAG_RECORDS};
-
-	if (ctx_stopped(t->ctx) || sm_check(t->source, t->fabric, &none, NULL, &sm) != 0)
-		return;
-	if (verify_ask_records(verify, t->source, &options, &records) == -ENOMEM)
-		t->findings->lost = true;
-}
-
 /* So few ports lag that the new tables stay: the rest of the fabric runs on them already. */
 static void list_lagging(struct transaction *t, struct verify *verify)
 {
@@ -107,27 +91,15 @@ static void list_lagging(struct transaction *t, struct verify *verify)
 	note(t, APPLY_DONE, "some ports lag, the new tables stay");
 }
 
-/* Whether tables differ, and each that does is as OpenSM has recorded it. VLHighLimit alone is set again by a reload. */
-static bool only_drift(struct transaction *t, struct verify *verify)
+/*
+ * The change is in force, but for tables that it does not alter and that had drifted before: neither waiting nor the way
+ * back would mend them. The records were asked for when that was found.
+ */
+static void list_drifted(struct transaction *t, struct verify *verify)
 {
-	struct finding_list list = {0};
-	bool drift = true, tables = false;
-
-	if (t->result->verify.ports_differ == 0)
-		return false;
-	ask_records(t, verify);
-	verify_findings(verify, &list);
-	for (size_t i = 0; i < list.count; i++) {
-		const struct finding *f = &list.items[i];
-		bool table = f->code == FINDING_SL2VL_DIFFERS || f->code == FINDING_VLARB_DIFFERS;
-
-		if (table || f->code == FINDING_HIGH_LIMIT_DIFFERS)
-			drift = drift && f->cause == CAUSE_DRIFTED;
-		tables = tables || table;
-	}
-	drift = drift && tables && !list.lost;
-	finding_list_clear(&list);
-	return drift;
+	verify_findings(verify, t->findings);
+	t->result->outcome = APPLY_DRIFT_LEFT;
+	note(t, APPLY_DONE, "in force, ports that had drifted before still hold other tables");
 }
 
 /*
@@ -152,7 +124,7 @@ static int already_applied(struct transaction *t, const struct qos_config *confi
 	if (error == 0) {
 		t->result->verify = *verify_result(verify);
 		t->result->measured = true;
-		drift = lagging(&t->result->verify) > 0 && only_drift(t, verify);
+		drift = t->result->verify.ports_differ > 0 && only_drift(t, verify);
 		*applied = drift || lagging(&t->result->verify) == 0;
 	}
 	if (error == 0 && *applied) {
@@ -188,6 +160,19 @@ static bool back_up(struct transaction *t, const struct policy *policy, const st
 	return error == 0;
 }
 
+static void say_not_run(struct transaction *t, const struct sm_result *result)
+{
+	bool says_other = (result->qos_known && !result->qos) || result->paths_wrong > 0;
+	struct finding *f = finding_add(t->findings, FINDING_APPLY_FAILED);
+
+	finding_set(&f->got, "every port holds the new tables, but OpenSM, process %d, does not say that it runs the policy",
+		    (int)t->sm.pid);
+	if (!result->known || !result->qos_known || (result->paths_unknown > 0 && !says_other))
+		finding_set(&f->detail, "it did not answer all that it was asked, so that it is not known");
+	else
+		finding_set(&f->detail, "had it %s when it started? Without, it never reads it: restart it then", t->conf.path);
+}
+
 /*
  * Whether the running OpenSM says itself that it has the policy in force: ports may hold the right
  * tables by chance, from an OpenSM that has ended, say, while this one never read the files. Its
@@ -196,26 +181,30 @@ static bool back_up(struct transaction *t, const struct policy *policy, const st
 static int ask_sm(struct transaction *t)
 {
 	struct sm_result result = {0};
-	struct finding *f;
+	struct finding_list said = {0}; /* the last time */
+	uint64_t end = clock_ns() + SM_PATIENCE_NS;
 	int error = 0;
 
 	if (!t->sm_wanted)
 		return 0;
 	for (unsigned n = 0; n < SM_TRIES && error == 0 && !result.right && !ctx_stopped(t->ctx); n++) {
+		if (n > 0 && clock_ns() > end) /* an administrator that loses questions takes its time each time */
+			break;
 		if (n > 0)
 			poll(NULL, 0, SM_WAIT_MS);
-		error = sm_check(t->source, t->fabric, t->sm_wanted, NULL, &result);
+		finding_list_clear(&said);
+		error = sm_check(t->source, t->fabric, t->sm_wanted, &said, &result);
 	}
-	if (error != 0 || result.right)
-		return error;
-	sm_check(t->source, t->fabric, t->sm_wanted, t->findings, &result); /* once more, for the findings */
-	if (result.right)
-		return 0;
-	f = finding_add(t->findings, FINDING_APPLY_FAILED);
-	finding_set(&f->got, "every port holds the new tables, but OpenSM, process %d, does not say that it runs the policy",
-		    (int)t->sm.pid);
-	finding_set(&f->detail, "had it %s when it started? Without, it never reads it: restart it then", t->conf.path);
-	return -EPROTO;
+	if (error == 0 && !result.right)
+		error = ctx_stopped(t->ctx) ? -EINTR : -EPROTO;
+	if (error == -EPROTO) {
+		for (size_t i = 0; i < said.count; i++)
+			finding_move(&said.items[i], t->findings);
+		t->findings->lost |= said.lost;
+		say_not_run(t, &result);
+	}
+	finding_list_clear(&said);
+	return error;
 }
 
 static bool few_lag(const struct transaction *t, int error)
@@ -259,7 +248,7 @@ static int go_through(struct transaction *t, const struct plan *plan, struct qos
 		t->result->measured = *verify != NULL;
 		if (last)
 			return error;
-		if (error == 0 || few_lag(t, error))
+		if (error == 0 || error == -EUCLEAN || few_lag(t, error))
 			error = install_step(t, step + 1);
 		if (error != 0)
 			return error;
@@ -270,6 +259,7 @@ static void change(struct transaction *t, const struct plan *plan)
 {
 	struct verify *verify = NULL;
 	struct qos_config config;
+	bool drift;
 	int error = t->restart ? restart(t) : 0;
 
 	if (error != 0) {
@@ -280,9 +270,12 @@ static void change(struct transaction *t, const struct plan *plan)
 
 	if (verify)
 		presence_findings(t->presence, verify, t->findings);
-	if (error == 0)
+	drift = error == -EUCLEAN;
+	if (error == 0 || drift)
 		error = ask_sm(t);
-	if (error == 0) {
+	if (error == 0 && drift) {
+		list_drifted(t, verify);
+	} else if (error == 0) {
 		t->result->outcome = APPLY_APPLIED;
 		note(t, APPLY_DONE, "every port holds the new tables");
 	} else {
@@ -316,6 +309,7 @@ void transaction_end(struct transaction *t)
 {
 	say_journal(t);
 	presence_free(t->presence);
+	free(t->drifted);
 	opensm_log_events_clear(&t->events);
 	opensm_instance_clear(&t->sm);
 	if (t->lock >= 0)
@@ -418,7 +412,7 @@ static int carry_out(struct transaction *t, const struct policy *policy, const s
 			change(t, plan);
 	}
 	if (t->result->confirm_id && t->result->outcome != APPLY_APPLIED && t->result->outcome != APPLY_LAGGING &&
-	    t->result->outcome != APPLY_NOT_ROLLED_BACK)
+	    t->result->outcome != APPLY_DRIFT_LEFT && t->result->outcome != APPLY_NOT_ROLLED_BACK)
 		forget_confirm(t);
 	steps_clear(&t->steps);
 	return error;

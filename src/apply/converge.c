@@ -116,6 +116,7 @@ static unsigned sweeps_wanted(const struct change_file *rules, const struct goal
 struct waiting {
 	uint64_t start, end, reloaded, matched; /* matched 0: not all ports hold the tables */
 	unsigned reloads, wanted, flushes;
+	bool asked; /* why ports differ */
 };
 
 enum sweep { SWEEP_AWAITED, SWEEP_SEEN, SWEEP_UNSEEN };
@@ -174,13 +175,29 @@ static int finish(struct transaction *t, const struct goal *goal, struct verify 
 	return error;
 }
 
+/* While not all ports match: two, as tables of the first sweep may have been masked with stale OperationalVLs. */
+static unsigned reloads_wanted(const struct waiting *w)
+{
+	return w->matched == 0 && w->wanted < 2 ? 2 : w->wanted;
+}
+
 /* Whether it is time for another reload: the sweep of the last one has ended, or should have. */
 static bool reload_due(const struct transaction *t, const struct waiting *w)
 {
-	unsigned reloads = w->matched == 0 && w->wanted < 2 ? 2 : w->wanted;
-
-	return w->reloads < reloads &&
+	return w->reloads < reloads_wanted(w) &&
 	       (t->events.subnet_up >= w->reloads || clock_ns() - w->reloaded > RELOAD_S * NS_PER_S);
+}
+
+/*
+ * Whether what differs will stay so: every sweep that there is to be was seen to end before the ports were looked at, and what
+ * is left had drifted before. Asked once.
+ */
+static bool is_left_to_drift(struct transaction *t, const struct goal *goal, struct verify *verify, struct waiting *w)
+{
+	if (w->asked || w->reloads < reloads_wanted(w) || t->events.subnet_up < w->reloads)
+		return false;
+	w->asked = true;
+	return drifted_before(t, verify, goal->state);
 }
 
 /*
@@ -219,6 +236,8 @@ static int wait_for_ports(struct transaction *t, const struct goal *goal, struct
 			if (first)
 				extend(&w, clock_ns() - began);
 			first = false;
+			if (error == -EAGAIN && is_left_to_drift(t, goal, verify, &w))
+				return -EUCLEAN;
 			if (error == 0) {
 				w.matched = clock_ns();
 				t->result->seconds = (double)(w.matched - t->began_ns) / NS_PER_S;

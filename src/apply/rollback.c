@@ -55,7 +55,7 @@ static void say_rolled_back(struct transaction *t, int error, bool qos_was_on)
 	t->result->outcome = APPLY_ROLLED_BACK;
 	if (t->undo && error == 0)
 		f->severity = FINDING_NOTE;
-	if (error == -ETIME)
+	if (error == -ETIME || error == -EUCLEAN)
 		finding_set(&f->got, "%u of %u ports do not hold the old tables", back->ports_differ + back->ports_unknown,
 			    back->ports);
 	else if (error == -ESRCH)

@@ -223,7 +223,7 @@ void settle_standbys(struct transaction *t)
 {
 	const struct apply_preflight *p = &t->result->preflight;
 	const struct change_file *conf = &t->conf, *rules = &t->rules;
-	bool new = t->result->outcome == APPLY_APPLIED || t->result->outcome == APPLY_LAGGING ||
+	bool new = t->result->outcome == APPLY_APPLIED || t->result->outcome == APPLY_LAGGING || t->result->outcome == APPLY_DRIFT_LEFT ||
 		   t->result->outcome == APPLY_UNCHANGED || t->result->outcome == APPLY_DRIFTED;
 	char digest[65];
 	bool any = false, had_new = false;

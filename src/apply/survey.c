@@ -143,6 +143,7 @@ static int look_for_drift(struct transaction *t, struct survey *s)
 	if (error == 0) {
 		p->drift = *verify_result(verify);
 		p->drift_known = true;
+		error = keep_drift(t, verify);
 	}
 	verify_free(verify);
 	return error;

@@ -48,6 +48,7 @@ struct transaction {
 	unsigned lock_wait_s; /* for another one to end */
 	struct opensm_log_events events; /* of the log since the last reload began */
 	struct presence *presence; /* which ports were up at first */
+	bool *drifted; /* by port: it did not hold what the config in place said at first; NULL: not known */
 	uint64_t began_ns; /* the first reload; 0: none yet */
 	int journal_error; /* the first -errno of a line that is missing in the journal */
 };
@@ -199,10 +200,25 @@ struct goal {
 /*
  * Reloads OpenSM and reads back until every port holds the goal's tables, reloading a second time
  * once the first sweep was seen to end.
- * 0: all ports match; -ETIME: the deadline came first; -ESRCH: OpenSM is gone; -EBADMSG: it refused
+ * 0: all ports match; -EUCLEAN: all but some that had drifted before, to which OpenSM has nothing to send (it compares with its record),
+ * so that no reload and no waiting helps; -ETIME: the deadline came first; -ESRCH: OpenSM is gone; -EBADMSG: it refused
  * the qos-policy file; -EINTR: stopped; other -errno: the wire broke.
  */
 int converge(struct transaction *t, const struct goal *goal, struct verify **verify);
+
+/* --- drift.c --- */
+
+/*
+ * Why ports lag: the tables that they hold beside those that OpenSM has recorded. As many as one wants to wait for while
+ * the fabric is between two sets of tables.
+ */
+void ask_records(struct transaction *t, struct verify *verify);
+/* Whether tables differ, and each that does is as OpenSM has recorded it. Asks it. */
+bool only_drift(struct transaction *t, struct verify *verify);
+/* Keeps which ports differ from the config in place, before anything is changed. 0 or -ENOMEM. */
+int keep_drift(struct transaction *t, const struct verify *verify);
+/* Whether all ports that differ did so before, and only_drift(). */
+bool drifted_before(struct transaction *t, struct verify *verify, const struct verify_result *state);
 
 /* --- install.c --- */
 

@@ -158,6 +158,32 @@ def test_drift_is_not_what_apply_repairs(up):
     assert apply(f, path).ok().json["apply"]["unchanged"]
 
 
+def test_drift_beside_a_change(up):
+    """A change of shares leaves SL2VL as it is, so that OpenSM does not send it to a port that has drifted there: neither
+    waiting nor the way back would mend it. The change stays, the port is named, and nothing waits for the deadline."""
+    f, sm = up(**SMALL)
+    path = policy.write(f, sm)
+    apply(f, path).ok()
+    old, changes = files(sm), os.listdir(f.path("state/history"))
+    f.rules("node=gpu-002 attr=SL2VL : set SL1=0")
+    path = policy.write(f, sm, (policy.TRAINING, dict(policy.STORAGE, share="10%"), dict(policy.OTHER, share="20%")))
+    # for ever, and not one port may lag
+    r = apply(f, path, "--deadline", "3600", "--max-lag", "0").ok(2)
+    result = r.json["apply"]
+    assert result["outcome"].startswith("applied, but ports that had drifted") and "restart OpenSM" in result["outcome"]
+    assert result["installed"] and not result["rolled_back"] and result["reloads"] == 2
+    assert serious(r) == {"sl2vl-differs"} and r.json["ports"]["differ"] == 1
+    assert {(x["node"], x["class"]) for x in policy.codes(r)["sl2vl-differs"]} == {("gpu-002 mlx5_0", "drifted")}
+    assert files(sm) != old and len(os.listdir(f.path("state/history"))) == len(changes) + 1
+    # what the change alters is there on all ports, the drifted one too
+    v = f.ibqos("verify", path, "--format", "json").ok(2)
+    assert serious(v) == {"sl2vl-differs"} and v.json["ports"]["differ"] == 1
+    # and back: the old tables have the same drift
+    back = f.ibqos("rollback", "--state-dir", f.path("state"), "--deadline", "3600", "--format", "json").ok(2)
+    assert "1 of " in policy.codes(back)["apply-rolled-back"][0]["got"]
+    assert files(sm) == old
+
+
 # --- whose OpenSM it is ---
 
 

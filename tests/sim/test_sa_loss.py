@@ -109,3 +109,30 @@ def test_records_of_tables_that_differ(ready, loss):
         # four questions are out at once, and have their tries; the rest is not asked
         assert lost == 4 and left == total - 4 and r.json["mads"]["repeated"] <= 12
         assert {x["class"] for x in found(r, "sl2vl-differs", "vlarb-differs")} == {"unknown"}
+
+
+def apply(f, sm, loss):
+    """An apply on an OpenSM without QoS, whose administrator loses part of what ibqos asks."""
+    path = policy.write(f, sm)
+    f.rules(f"class=sa prob={loss} : timeout")
+    r = f.ibqos("apply", path, "--state-dir", f.path("state"), "--format", "json", seed=4)
+    f.rules()
+    return path, r
+
+
+def test_apply_needs_an_administrator_that_answers_once(up):
+    f, sm = up(**SHAPE)
+    path, r = apply(f, sm, "0.2")
+    assert r.ok(0).json["apply"]["outcome"] == "applied"
+    f.ibqos("verify", path).ok(0)
+
+
+def test_apply_without_an_administrator_does_not_say_applied(up):
+    f, sm = up(**SHAPE)
+    path, r = apply(f, sm, "1")
+    assert r.ok(2).json["apply"]["outcome"] == "rolled back"
+    failed = found(r, "apply-failed")[0]
+    assert "does not say that it runs the policy" in failed["got"] and failed["detail"].startswith("it did not answer all")
+    unasked, = found(r, "query-failed")
+    assert unasked["what"] == "ClassPortInfo of the subnet administrator"
+    f.ibqos("verify", path).ok(2)
