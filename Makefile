@@ -2,6 +2,7 @@
 #
 # make            build/release/ibqos
 # make demo       a simulated fabric with real OpenSM: discover, plan, apply, verify, audit
+# make rig        the same fabric and OpenSM, kept running to try things by hand until Ctrl-C; NET=FILE: another
 # make check      all tests;  make check-extra: lint, layers, other compilers and sanitizers
 # make fuzz       hostile input for FUZZ_SECONDS a target; make fuzz-long: for hours (mk/fuzz.mk)
 # make chaos      random faults, SEED= (one, several, or 1-20) and SECONDS= each; check-long takes many seeds
@@ -55,7 +56,7 @@ FLOOR := $(OUT)/tests/floor $(OUT)/tests/floor_walk
 FAULT := $(OUT)/tests/ibqos-fault
 FAULT_OBJ := $(patsubst %.c,$(OUT)/fault/%.o,$(sort $(shell grep -l 'ibqos/faultpoint.h' $(LIB_SRC))))
 
-.PHONY: all lib unit tools completion demo check check-extra check-long chaos check-layers bench mutations deps man policy-docs clean format
+.PHONY: all lib unit tools completion demo rig check check-extra check-long chaos check-layers bench mutations deps man policy-docs clean format
 .DELETE_ON_ERROR:
 
 all: $(OUT)/ibqos
@@ -119,6 +120,11 @@ demo:
 	$(Q)scripts/deps.sh --for-tests
 	$(Q)$(MAKE) --no-print-directory all tools
 	$(Q)OUT=$(OUT) scripts/demo.sh
+
+rig:
+	$(Q)scripts/deps.sh --for-tests
+	$(Q)$(MAKE) --no-print-directory all tools
+	$(Q)OUT=$(OUT) scripts/rig.sh $(NET)
 
 check:
 	$(Q)scripts/deps.sh --for-tests

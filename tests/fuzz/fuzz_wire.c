@@ -411,7 +411,7 @@ static void ask(struct mad_wire *umad)
 	const struct mad_counts *counts;
 	struct mad_engine *engine;
 	unsigned wanted = 0;
-	uint64_t ended = 0;
+	uint64_t ended = 0, lost_ns = 0, began, took;
 	int error;
 
 	require(clocked);
@@ -421,9 +421,15 @@ static void ask(struct mad_wire *umad)
 	limits.rate = fuzz_byte(in) * 100u;
 	limits.give_up = fuzz_below(in, 5);
 	make_asking(in, &asking);
+	job.short_ms = fuzz_byte(in);
+	job.lost_ns = fuzz_bit(in) ? &lost_ns : NULL;
+	job.lost_limit_ns = fuzz_byte(in) * 1000000ull;
+	began = clocked->wire.ops->now(&clocked->wire);
 	require(mad_engine_new(&ctx, &clocked->wire, &limits, &engine) == 0);
 	error = mad_engine_run(engine, &job);
+	took = clocked->wire.ops->now(&clocked->wire) - began;
 	require(error <= 0);
+	require(lost_ns <= took); /* times that overlap count once */
 	counts = mad_engine_counts(engine);
 	for (unsigned i = 0; i < DEVICES; i++)
 		wanted += asking.queries[i];
