@@ -67,6 +67,25 @@ static void measure_errors(struct judging *g, uint32_t port, uint64_t errors, do
 	m->errors_upper = counter_upper(errors) / bits;
 }
 
+/* What is counted. None of them is a bit: each is one bit error at least, as which it is taken. */
+static const char *errors_of(unsigned id)
+{
+	switch (id) {
+	case COUNTER_SYMBOL:
+		return "symbol errors";
+	case COUNTER_SYNC_HEADER:
+		return "broken block headers";
+	case COUNTER_UNKNOWN_BLOCK:
+		return "unknown blocks";
+	case COUNTER_RCV_ERRORS:
+		return "broken packets";
+	case COUNTER_FEC_UNCORRECTED:
+		return "blocks that FEC could not mend";
+	default:
+		return "errors";
+	}
+}
+
 static enum ber_verdict tell_ber(struct judging *g, uint32_t port, unsigned id, struct finding_list *findings)
 {
 	const struct judged *j = &g->ports[port];
@@ -84,8 +103,8 @@ static enum ber_verdict tell_ber(struct judging *g, uint32_t port, unsigned id, 
 		return verdict;
 	f = add(g, port, counter_row(id)->code, id, findings);
 	f->severity = verdict == BER_ERROR ? FINDING_CRITICAL : FINDING_WARNING;
-	finding_set(&f->wanted, "at most %.0e errors a bit at %s", limits->good, link_speed_name(j->now.speed));
-	finding_set(&f->got, "%.1e, more than %.1e for sure (95 %%): %s%llu in %s", (double)errors / bits,
+	finding_set(&f->wanted, "at most %.0e %s a bit at %s", limits->good, errors_of(id), link_speed_name(j->now.speed));
+	finding_set(&f->got, "%.1e, more than %.1e for sure (95 %%): %s%llu in %s of being up", (double)errors / bits,
 		    counter_lower(errors) / (bits > counter_upper(0) / limits->good ? bits : counter_upper(0) / limits->good),
 		    at_least(least), (unsigned long long)errors, span(seconds, text));
 	add_details(f, j->reading, id);

@@ -200,7 +200,7 @@ static void report_result(struct report *r, const struct counters *counters, con
 		report_number(r, "ber_early", "too early to say", result->ber[BER_EARLY]);
 		report_number(r, "ber_between", "neither sure", result->ber[BER_BETWEEN]);
 		report_number(r, "ber_bad", "above limits for sure", result->ber[BER_WARN] + result->ber[BER_ERROR]);
-		report_number(r, "ber_unknown", "of unknown speed", result->ber[BER_UNKNOWN]);
+		report_number(r, "ber_unknown", "not known: of unknown speed, or without a count of symbol errors", result->ber[BER_UNKNOWN]);
 		report_number(r, "waiting_known", "time without credits known", result->waiting_known);
 		report_number(r, "waiting_10", "of these 10 % and more", result->waiting_10);
 		report_number(r, "waiting_50", "of these 50 % and more", result->waiting_50);

@@ -239,9 +239,9 @@ static void tell_early(struct cmd_session *s, const struct touched *t, const str
 		if (left < 0)
 			finding_set(&x->detail, "its speed has no known limit");
 		else
-			set_span(&x->got, left);
-		if (x->got)
-			finding_append(&x->got, "until it can be judged");
+			set_span(&x->wanted, left);
+		if (x->wanted)
+			finding_set(&x->wanted, "up %s longer", x->wanted);
 	}
 	report_section(s->report, "touched", "links that the work touched");
 	report_number(s->report, "links", "links", t->count);

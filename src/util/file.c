@@ -197,7 +197,7 @@ static int set_owner_mode(int fd, const struct stat *old, mode_t mode)
 	return fchmod(fd, mode & 07777) < 0 ? -errno : 0;
 }
 
-/* Fills the temporary file made as `fd` for `target`; it is closed whatever happens. */
+/* Fills the temporary file made as `fd` for `target`; it is closed whatever happens: also where close() fails (close(2)). */
 static int fill(int fd, const char *target, const void *data, size_t size, const struct stat *old, mode_t mode)
 {
 	int rc = set_owner_mode(fd, old, mode);

@@ -77,6 +77,10 @@ GROWTH = [
 ]
 
 
+# what a rate is of: no counter has bits
+UNITS = {"SymbolErrorCounter": "symbol errors", "PortRcvErrors": "broken packets", "UnknownBlockCounter": "unknown blocks",
+         "PortFECUncorrectableBlockCtr": "blocks that FEC could not mend"}
+
 ERRORS = ("SymbolErrorCounter LinkErrorRecoveryCounter LinkDownedCounter PortRcvErrors PortRcvRemotePhysicalErrors "
           "PortRcvSwitchRelayErrors PortXmitDiscards PortXmitConstraintErrors PortRcvConstraintErrors LocalLinkIntegrityErrors "
           "ExcessiveBufferOverrunErrors VL15Dropped PortXmitWait QP1Dropped").split()
@@ -107,6 +111,9 @@ def test_growth(look, attribute, counter, growth, code, severity):
         assert r.returncode == (2 if severity == "critical" else 1), r
         assert len(found(r)) == 1, found(r)
         (c, node, port, what), = found(r)
+        if counter in UNITS:
+            (wanted, got), = [(x["wanted"], x["got"]) for x in r.json["findings"] if x["code"] == code]
+            assert wanted == f"at most 1e-15 {UNITS[counter]} a bit at EDR" and got.endswith(f"{growth} in 5 min of being up"), (wanted, got)
         where = {LEAF, HOST} if code == "link-flaps" else {place}
         assert (c, what) == (code, counter) and (node, port) in where, r
         f, = r.json["findings"]

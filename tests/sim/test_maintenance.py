@@ -146,7 +146,7 @@ def test_a_link_that_trained_anew_is_too_early(work):
     r = work("end", "a", now=T0 + 12 * HOUR).ok(3)
     x, = [x for x in r.json["findings"] if x["code"] == "maintenance-too-early"]
     assert {x["node"], x["peer"]} == {"leaf-02", shape()["leaf-02"].cables[1].peer(shape()["leaf-02"])[0].desc}
-    assert re.fullmatch(r"\d+\.\d h; until it can be judged", x["got"])
+    assert re.fullmatch(r"up \d+\.\d h longer", x["wanted"]) and x["got"] is None
     r = work("end", "a", now=T0 + 24 * HOUR).ok(0)
     assert r.json["touched"] == {"links": 1, "too_early": 0, "unlimited": 0}
     # nobody waits where nothing can come of it, and --wait ends when it said
