@@ -109,7 +109,7 @@ static void report_places(struct report *r, const struct cmd_plan *p, const stru
 		{.key = "class", .title = "class", .type = REPORT_STRING},
 		{.key = "sl", .title = "SL", .type = REPORT_NUMBER},
 		{.key = "vl", .title = "VL", .type = REPORT_NUMBER},
-		{.key = "vl_shared", .type = REPORT_BOOL},
+		{.key = "vl_shared", .title = "shared", .type = REPORT_BOOL},
 		{.key = "guaranteed", .title = "guaranteed", .type = REPORT_REAL, .unit = "%", .decimals = 1},
 		{.key = "guaranteed_gbps", .title = "guaranteed", .type = REPORT_REAL, .unit = "Gb/s", .decimals = 1},
 		{.key = "at_most_beside_another", .title = "at most", .type = REPORT_REAL, .unit = "%", .decimals = 1},
@@ -122,7 +122,7 @@ static void report_places(struct report *r, const struct cmd_plan *p, const stru
 
 	report_table(r, "explain",
 		     "each class on each kind of link: guaranteed while all are busy, at most while one other is (alone it "
-		     "has the whole link), longest wait of a packet at a port; all packets full",
+		     "has the whole link), those that share a VL together; longest wait of a packet at a port; all packets full",
 		     columns, sizeof(columns) / sizeof(columns[0]));
 	for (size_t n = 0; n < count; n++) {
 		for (size_t i = 0; i < p->plan->class_count; i++) {

@@ -89,4 +89,7 @@ int plan_mixture(const struct policy *policy, const struct fabric *fabric, const
 bool plan_check_expected_vls(const struct policy *policy, const struct fabric *fabric, const struct plan *plan,
 			     struct finding_list *findings);
 
+/* plan_explain.c: tables as a port holds them, cut to its capacities and folded to its VLs. */
+void plan_hold(const struct qos_tables *all, unsigned high_cap, unsigned low_cap, unsigned oper_vls_code, struct qos_tables *held);
+
 #endif

@@ -47,13 +47,21 @@ static unsigned vl_of(const struct plan *plan, enum qos_port_type type, size_t c
 	return plan->config.of[type].sl2vl.vl[plan->classes[class].policy->sl];
 }
 
+/* As OpenSM folds it where links run the fewest VLs of this fabric. */
+static unsigned held_vl_of(const struct plan *plan, enum qos_port_type type, size_t class)
+{
+	unsigned vl = vl_of(plan, type, class);
+
+	return vl == QOS_VL_DROP ? vl : qos_fold_vl((uint8_t)vl, qos_code_of_vls(plan->vls));
+}
+
 /* What the classes on a VL should have together. */
 static double wanted_of_vl(const struct plan *plan, enum qos_port_type type, unsigned vl)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < plan->class_count; i++)
-		if (vl_of(plan, type, i) == vl)
+		if (held_vl_of(plan, type, i) == vl)
 			sum += plan->classes[i].policy->share;
 	return sum;
 }
@@ -61,16 +69,21 @@ static double wanted_of_vl(const struct plan *plan, enum qos_port_type type, uns
 /* What a class keeps with packets of `own` bytes, the others' being of `mtu`: its part of what its VL keeps. */
 static double guaranteed(const struct plan *plan, enum qos_port_type type, size_t class, unsigned mtu, unsigned own)
 {
-	unsigned vl = vl_of(plan, type, class), packet[QOS_DATA_VLS];
+	unsigned vl = held_vl_of(plan, type, class), packet[QOS_DATA_VLS];
+	unsigned cap = plan->vlarb_cap ? plan->vlarb_cap : QOS_VLARB_ENTRIES;
+	struct qos_tables held;
 	double share[QOS_DATA_VLS];
 	uint16_t busy = 0;
 
+	if (vl == QOS_VL_DROP)
+		return 0;
+	plan_hold(&plan->config.of[type], cap, cap, qos_code_of_vls(plan->vls), &held);
 	for (size_t i = 0; i < plan->class_count; i++)
-		busy |= (uint16_t)(1u << vl_of(plan, type, i));
+		busy |= (uint16_t)(1u << held_vl_of(plan, type, i));
 	for (unsigned i = 0; i < QOS_DATA_VLS; i++)
 		packet[i] = mtu;
 	packet[vl] = own;
-	qos_arbitrate(&plan->config.of[type], busy, packet, share);
+	qos_arbitrate(&held, busy, packet, share);
 	return share[vl] * plan->classes[class].policy->share / wanted_of_vl(plan, type, vl);
 }
 
@@ -166,7 +179,7 @@ int plan_exact(const struct policy *policy, unsigned flags, struct plan *plan, s
 		const struct policy_class *class = &policy->classes[i];
 
 		plan->classes[i] = (struct plan_class){.policy = class, .share_full = 1, .share_256 = 1};
-		plan->classes[i].vl = plan->config.of[QOS_PORT_SWE].sl2vl.vl[class->sl];
+		plan->classes[i].vl = held_vl_of(plan, QOS_PORT_SWE, i);
 	}
 	for (size_t i = 0; i < policy->class_count; i++) {
 		work_out(plan, QOS_PORT_SWE, i);

@@ -9,27 +9,31 @@
 #include "ibqos/link.h"
 #include "plan.h"
 
-/* The tables as a port holds them: cut to its capacities and folded to its VLs. */
-static void port_tables(const struct plan *plan, const struct fabric *fabric, uint32_t port, struct qos_tables *held)
+void plan_hold(const struct qos_tables *all, unsigned high_cap, unsigned low_cap, unsigned oper_vls_code, struct qos_tables *held)
 {
-	const struct fabric_port *p = &fabric->ports[port];
-	const struct qos_tables *all = &plan->config.of[fabric_port_qos_type(fabric, port)];
 	const struct qos_vlarb *from[] = {&all->high, &all->low};
 	struct qos_vlarb *to[] = {&held->high, &held->low};
-	unsigned cap[] = {fabric_port_vlarb_high_cap(p), fabric_port_vlarb_low_cap(p)};
+	unsigned cap[] = {high_cap, low_cap};
 
 	memset(held, 0, sizeof(*held));
-	qos_fold_sl2vl(&all->sl2vl, fabric_port_oper_vls(p), &held->sl2vl);
+	qos_fold_sl2vl(&all->sl2vl, oper_vls_code, &held->sl2vl);
 	held->high_limit = all->high_limit;
 	for (unsigned t = 0; t < 2; t++) {
 		for (unsigned b = 0; b < QOS_VLARB_BLOCKS / 2; b++) {
 			unsigned length;
 
-			qos_vlarb_block(from[t], b, cap[t], fabric_port_oper_vls(p),
-					&to[t]->entry[b * QOS_VLARB_BLOCK], &length);
+			qos_vlarb_block(from[t], b, cap[t], oper_vls_code, &to[t]->entry[b * QOS_VLARB_BLOCK], &length);
 			to[t]->count += length;
 		}
 	}
+}
+
+static void port_tables(const struct plan *plan, const struct fabric *fabric, uint32_t port, struct qos_tables *held)
+{
+	const struct fabric_port *p = &fabric->ports[port];
+
+	plan_hold(&plan->config.of[fabric_port_qos_type(fabric, port)], fabric_port_vlarb_high_cap(p), fabric_port_vlarb_low_cap(p),
+		  fabric_port_oper_vls(p), held);
 	/* one VL for good has no tables (osm_qos.c:211), and needs none */
 	if (fabric_port_vl_cap(p) == 1)
 		held->low = (struct qos_vlarb){.count = 1, .entry = {{0, UINT8_MAX}}};

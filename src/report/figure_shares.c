@@ -65,6 +65,17 @@ static void put_place_name(FILE *out, const struct plan_place *p)
 	fprintf(out, ", MTU %u, %u VLs: %s port%s", p->mtu, p->vls, figure_number(p->ports, number), p->ports == 1 ? "" : "s");
 }
 
+/* What all classes on the VL of one ask for: its bar is theirs together. */
+static double wanted_of_vl(const struct figure_shares *in, const struct plan_place *p, size_t class)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < in->plan->class_count; i++)
+		if (i == class || p->classes[i].vl == p->classes[class].vl)
+			sum += plan_wanted_share(in->policy, p->type, i);
+	return sum;
+}
+
 static void put_place(FILE *out, const struct figure_shares *in, size_t number)
 {
 	const struct plan_place *p = &in->places[number];
@@ -78,8 +89,8 @@ static void put_place(FILE *out, const struct figure_shares *in, size_t number)
 	}
 	begin_bars(out, "sh-p", number, in->plan->class_count);
 	for (size_t i = 0; i < in->plan->class_count; i++)
-		put_bar(out, (unsigned)i, in->plan->classes[i].policy->name, plan_wanted_share(in->policy, p->type, i),
-			100 * p->classes[i].guaranteed, "", p->classes[i].shared ? ", with others of its VL" : "");
+		put_bar(out, (unsigned)i, in->plan->classes[i].policy->name, wanted_of_vl(in, p, i),
+			100 * p->classes[i].guaranteed, "", p->classes[i].shared ? ", with the others of its VL" : "");
 	fputs("</svg>\n", out);
 }
 

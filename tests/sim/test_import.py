@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kit import foreign, policy
+from kit import figures, foreign, policy
 
 SMALL = dict(leaves=2, spines=1, hosts_per_leaf=1, uplinks=1, storage=1)
 EVEN = ",".join(f"{vl}:{4 + vl}" for vl in range(15))
@@ -56,6 +56,31 @@ def imported(f, sm, *more, to="imported.yaml", codes=(0, 1, 2)):
     return path, r.json
 
 
+def shares_as_links_are(f, path, plan):
+    """What the table of classes, the explanation and the bars say of classes on one VL is the same: all links here fold alike."""
+    classes = {c["name"]: c for c in plan["classes"]}
+    assert sum(c["share_guaranteed"] for c in plan["classes"]) <= 100.5
+    kinds, on = {}, {}
+    for x in plan["explain"]:
+        kinds.setdefault((x["ports"], x["count"]), []).append(x)
+        if x["ports"] == "switch":
+            assert classes[x["class"]]["vl"] == x["vl"]
+            on.setdefault(x["vl"], (x["guaranteed"], []))[1].append(classes[x["class"]])
+            assert x["vl_shared"] == (sum(y["vl"] == x["vl"] for y in plan["explain"] if y["ports"] == "switch") > 1)
+    for guaranteed, sharers in on.values():
+        assert abs(sum(c["share_guaranteed"] for c in sharers) - guaranteed) < 0.1
+    page = figures.read(f.ibqos("plan", path, "--allow-drop", "--format", "html").ok(0, 1).stdout)
+    blocks = page.one("div", "sh-all-places").all("svg", "sh")
+    assert len(blocks) == len(kinds)
+    for block, rows in zip(blocks, kinds.values()):
+        told = [row.all("text")[1].text for row in block.all("g", "sh-r")]
+        for text, x in zip(told, rows, strict=True):
+            want = sum(classes[y["class"]]["share_wanted"] for y in rows if y["vl"] == x["vl"])
+            assert text.startswith(f" {x['guaranteed']:.1f} % of {want:.1f} %") and text.endswith(", with the others of its VL") == x["vl_shared"], text
+    text = f.ibqos("plan", path, "--allow-drop", "--explain").ok(0, 1).stdout
+    assert re.search(r"VL +shared +guaranteed", text) and "those that share a VL together" in text
+
+
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_same_tables(up, name):
     f, sm = up(**SMALL, options={"qos": "TRUE", **CONFIGS[name]})
@@ -70,6 +95,7 @@ def test_the_same_tables(up, name):
     fold = {(x["severity"], x["what"]) for x in plan["findings"] if x["code"] == "plan-classes-fold"}
     if name in ("four VLs", "one set for all"):  # SLs on VLs that no link here has share one with others, and it is said
         assert fold == ({("warning", "links of 4 VLs")} if name == "four VLs" else set())
+        shares_as_links_are(f, path, plan)
     filled = [{k: v or "0:0" for k, v in t.items()} if "" in t.values() else t for t in report["tables"]]
     assert plan["tables"] == filled
     f.ibqos("apply", path, "--allow-drop", "--state-dir", f.path("state")).ok(0, 1)
