@@ -35,7 +35,7 @@ static void put_bar(FILE *out, unsigned row, const char *name, double wanted, do
 	figure_text_cut(out, name, NAME_SHOWN);
 	fprintf(out, "</text><rect class=\"sh-all\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"14\"/><rect class=\"sh-got%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"14\"/>",
 		BAR_X, y + 4, BAR_W, less ? " sh-less" : "", BAR_X, y + 4, width_of(got));
-	fprintf(out, "<path class=\"sh-want\" d=\"M%d %dv20\"/><text x=\"%d\" y=\"%d\">%s %.1f %% of %.1f %%%s%s</text></g>\n",
+	fprintf(out, "<path class=\"sh-want\" d=\"M%d %dv20\"/><text x=\"%d\" y=\"%d\">%s%.1f %% of %.1f %%%s%s</text></g>\n",
 		BAR_X + width_of(wanted), y + 1, BAR_X + BAR_W + 10, y + 15, got_word, got, wanted, less ? ", less" : "", more);
 }
 

@@ -76,7 +76,7 @@ def shares_as_links_are(f, path, plan):
         told = [row.all("text")[1].text for row in block.all("g", "sh-r")]
         for text, x in zip(told, rows, strict=True):
             want = sum(classes[y["class"]]["share_wanted"] for y in rows if y["vl"] == x["vl"])
-            assert text.startswith(f" {x['guaranteed']:.1f} % of {want:.1f} %") and text.endswith(", with the others of its VL") == x["vl_shared"], text
+            assert text.startswith(f"{x['guaranteed']:.1f} % of {want:.1f} %") and text.endswith(", with the others of its VL") == x["vl_shared"], text
     text = f.ibqos("plan", path, "--allow-drop", "--explain").ok(0, 1).stdout
     assert re.search(r"VL +shared +guaranteed", text) and "those that share a VL together" in text
 

@@ -2,7 +2,7 @@
 """What each class had of busy ports: by what SLs sent, as devices count it, against what the policy promises."""
 import pytest
 
-from kit import sim
+from kit import figures, sim
 from kit.looks import DATA, HOST, LEAF, SHAPE, T0, Look, at, found, notes, ports
 from tools import netgen
 
@@ -168,3 +168,32 @@ def test_two_looks_in_one_run(fab, look):
     assert abs(rows["training"] - 100 / 6) < 1 and abs(rows["storage"] - 220 / 3) < 1
     assert r.json["counters"]["compared"] == ports(fab)
     assert "with --state" in fab.ibqos("audit", "--counters", "--interval", "6", "--state", "x").ok(3).stderr
+
+
+def test_bars_of_busy_ports(fab, look):
+    """The picture of a page holds what the JSON of the same look tells: ports, worst first, each class's bar, mark and words."""
+    now = [*device(), sent(LEAF, {0: .1, 1: .2, 2: .65}), sent(HOST, {0: .05, 1: .55, 2: .3}), waited(LEAF, *range(8))]
+    shares(look, T0, *device()).ok(0)
+    with open(look.state, "rb") as f:
+        before = f.read()
+    rows = shares(look, T0 + 300, *now).ok(1).json["class_shares"]
+    with open(look.state, "wb") as f:
+        f.write(before)
+    page = figures.read(shares(look, T0 + 300, *now, args=("--format", "html")).ok(1).stdout)
+    told = {}
+    for x in rows:
+        told.setdefault((x["node"], x["port"]), []).append(x)
+    figure = page.one("div", "sh-all-ports")
+    ports_ = sorted(told.values(), key=lambda of: -max(x["promised"] - x["share"] for x in of))
+    assert [h.text for h in figure.all("h3")] == [f"{of[0]['node']}[{of[0]['port']}], {of[0]['busy']:.0f} % busy" for of in ports_] and len(ports_) == 2
+    for svg, of in zip(figure.all("svg", "sh"), ports_, strict=True):
+        for row, x in zip(svg.all("g", "sh-r"), of, strict=True):
+            whole, bar, mark = row.one("rect", "sh-all"), row.one("rect", "sh-got"), row.one("path", "sh-want")["d"]
+            point = float(whole["width"]) / 100
+            less = x["share"] < x["promised"] - 0.05
+            assert abs(float(bar["width"]) - x["share"] * point) <= 0.51
+            assert abs(float(mark[1:].split()[0]) - float(whole["x"]) - x["promised"] * point) <= 0.51
+            assert ("sh-less" in bar.classes) == less
+            assert [t.text for t in row.all("text")] == [x["class"], f"had {x['share']:.1f} % of {x['promised']:.1f} %{', less' if less else ''}"]
+    assert figures.rows(page.one("table", id="sh-had")) == [
+        [f"{x['node']}[{x['port']}], {x['busy']:.0f} % busy", x["class"], f"{x['promised']:.1f} %", f"{x['share']:.1f} %"] for of in ports_ for x in of]
