@@ -21,6 +21,8 @@ if [ $failed -ne 0 ]; then
 	exit 1
 fi
 EXTRA_ALL=1 OUT=$out/extra counted scripts/check-extra.sh
+step "Debian packages, with their tests" env -u IBQOS_BIN -u IBQOS_OVERLAY OUT="$out/long" scripts/package.sh deb
+step "RPM packages, with their tests" env -u IBQOS_BIN -u IBQOS_OVERLAY OUT="$out/long" RPMBUILD_OPTIONS=--nodeps scripts/package.sh rpm
 echo "property tests, ${IBQOS_CASES:=30} times their cases:"
 export IBQOS_CASES
 UNIT_TIMEOUT=7200 unit_tests "$out/tests"

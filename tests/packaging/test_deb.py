@@ -48,6 +48,15 @@ def test_lintian_is_clean(debs):
     assert r.returncode == 0 and not re.search(r"^[EWI]: ", r.stdout, re.M), r.stdout + r.stderr
 
 
+def test_source_package_is_clean(tmp_path):
+    """make deb-source: lintian finds nothing, and it unpacks to a tree with its packaging."""
+    dsc = packages.call(["make", "-s", "deb-source", f"OUT={tmp_path}"], env=packages.PACKAGER).stdout.splitlines()[-1]
+    r = packages.call(["lintian", "--allow-root", "--no-cfg", "--display-info", "--fail-on", "error,warning,info", dsc], ok=False)
+    assert r.returncode == 0 and not re.search(r"^[EWI]: ", r.stdout, re.M), r.stdout + r.stderr
+    packages.call(["dpkg-source", "--no-check", "-x", dsc, tmp_path / "x"])
+    assert (tmp_path / "x/debian/rules").exists() and (tmp_path / "x/src/main.c").exists()
+
+
 def test_what_is_in_them(debs):
     found = []
     for name in NAMES:
