@@ -44,6 +44,11 @@ enum mad_sa_attribute {
 	MAD_SA_SL2VL_RECORD = 0x0013,
 	MAD_SA_PATH_RECORD = 0x0035,
 	MAD_SA_VLARB_RECORD = 0x0036,
+#define MAD_SA_CLASS_PORT_INFO_SIZE 72 /* bytes of each (IBA 13.4.8.1, 15.2.5) */
+#define MAD_SA_PORT_INFO_RECORD_SIZE 68
+#define MAD_SA_SL2VL_RECORD_SIZE 16
+#define MAD_SA_PATH_RECORD_SIZE 64
+#define MAD_SA_VLARB_RECORD_SIZE 72
 };
 
 /*
@@ -320,6 +325,8 @@ struct mad_sm_info {
 };
 void mad_sm_info_decode(const uint8_t data[MAD_SMP_DATA], struct mad_sm_info *info);
 
+/* Bytes of a record that the SA is asked for by Get; 0: the attribute is none of these. */
+size_t mad_sa_record_size(uint16_t attribute);
 /* Whether the SA's ClassPortInfo says that QoS is on: CapabilityMask2 bit 1 (OpenSM: osm_sa_class_port_info.c). */
 bool mad_sa_qos(const uint8_t data[MAD_SA_DATA]);
 
@@ -337,6 +344,11 @@ struct mad_path_question {
 };
 /* The PathRecord to send (IBA 15.2.5.16), and the ComponentMask that belongs to it. */
 uint64_t mad_path_encode(const struct mad_path_question *question, uint8_t data[MAD_SA_DATA]);
+/*
+ * Whether an answered PathRecord is of the ports that were asked for: both GUIDs are the same. Prefixes are not compared, as the
+ * subnet administrator puts its own there (OpenSM: osm_sa_path_record.c).
+ */
+bool mad_path_is_of(const uint8_t asked[MAD_SA_DATA], const uint8_t got[MAD_SA_DATA]);
 /* The SL of a PathRecord that was answered. */
 unsigned mad_path_sl(const uint8_t data[MAD_SA_DATA]);
 

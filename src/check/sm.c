@@ -221,6 +221,7 @@ struct path_end {
 	uint8_t outcome; /* enum mad_outcome */
 	uint8_t sl;      /* when MAD_ANSWERED */
 	uint8_t tries;
+	bool of_others;  /* answered, with a path between other ports: nothing is known of this one */
 	bool pair_has;   /* there is a path for some request: then one that there is not is the policy's doing */
 	bool pair_lacks; /* there is none for any */
 	uint16_t status;
@@ -272,6 +273,8 @@ static void unknown(struct checking *c, const struct sm_probe *probe, const stru
 			&f->detail,
 			"the subnet administrator has no path at all to %s: perhaps they share no partition",
 			to);
+	else if (end->of_others)
+		finding_set(&f->detail, "asked for the path to %s, the subnet administrator answered with one between other ports", to);
 	else
 		detail_ended(c, f, end->outcome, end->status, end->tries);
 }
@@ -309,6 +312,7 @@ static int ask_chunk(struct checking *c, struct source_sm_query *queries, size_t
 	for (size_t i = 0; i < count; i++)
 		ends[first + i] = (struct path_end){
 			.outcome = queries[i].outcome,
+			.of_others = queries[i].outcome == MAD_ANSWERED && !mad_path_is_of(queries[i].record, queries[i].data),
 			.sl = (uint8_t)mad_path_sl(queries[i].data),
 			.tries = queries[i].tries < UINT8_MAX ? (uint8_t)queries[i].tries : UINT8_MAX,
 			.status = queries[i].status,
@@ -345,7 +349,7 @@ static int judge_pairs(const struct checking *c, struct path_end *ends)
 		bool has = false, lacks = true;
 
 		for (end = i; end < count && compare_pairs(&pairs[i], &pairs[end]) == 0; end++) {
-			has = has || pairs[end].end->outcome == MAD_ANSWERED;
+			has = has || (pairs[end].end->outcome == MAD_ANSWERED && !pairs[end].end->of_others);
 			lacks = lacks && no_records(pairs[end].end);
 		}
 		for (size_t k = i; k < end; k++) {
@@ -359,7 +363,9 @@ static int judge_pairs(const struct checking *c, struct path_end *ends)
 
 static void judge_path(struct checking *c, const struct sm_probe *probe, const struct path_end *end, bool any)
 {
-	if (end->outcome == MAD_ANSWERED && end->sl == probe->sl)
+	if (end->of_others)
+		unknown(c, probe, end);
+	else if (end->outcome == MAD_ANSWERED && end->sl == probe->sl)
 		c->result->paths_right++;
 	else if (end->outcome == MAD_ANSWERED || (no_records(end) && end->pair_has))
 		wrong(c, probe, end);

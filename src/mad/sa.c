@@ -23,6 +23,9 @@
 #define PATH_QOS_CLASS (1ull << 14)
 
 /* Members that libibmad has no field for, as bytes of the record. */
+#define PATH_DGUID_BYTE 16 /* the lower halves of DGID and SGID */
+#define PATH_SGUID_BYTE 32
+#define GUID_SIZE 8
 #define PATH_NUMB_BYTE 49 /* Reversible, then 7 bits of NumbPath */
 #define PATH_PKEY_BYTE 50
 #define PATH_QOS_BYTE 52  /* 12 bits of QoSClass, then 4 of SL */
@@ -38,6 +41,24 @@ void mad_sm_info_decode(const uint8_t data[MAD_SMP_DATA], struct mad_sm_info *in
 		.priority = (uint8_t)mad_get_field(raw, 0, IB_SMINFO_PRIO_F),
 		.state = (uint8_t)mad_get_field(raw, 0, IB_SMINFO_STATE_F),
 	};
+}
+
+size_t mad_sa_record_size(uint16_t attribute)
+{
+	static const struct {
+		uint16_t attribute, size;
+	} records[] = {
+		{MAD_SA_CLASS_PORT_INFO, MAD_SA_CLASS_PORT_INFO_SIZE},
+		{MAD_SA_PORT_INFO_RECORD, MAD_SA_PORT_INFO_RECORD_SIZE},
+		{MAD_SA_SL2VL_RECORD, MAD_SA_SL2VL_RECORD_SIZE},
+		{MAD_SA_PATH_RECORD, MAD_SA_PATH_RECORD_SIZE},
+		{MAD_SA_VLARB_RECORD, MAD_SA_VLARB_RECORD_SIZE},
+	};
+
+	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++)
+		if (records[i].attribute == attribute)
+			return records[i].size;
+	return 0;
 }
 
 bool mad_sa_qos(const uint8_t data[MAD_SA_DATA])
@@ -69,6 +90,12 @@ uint64_t mad_path_encode(const struct mad_path_question *question, uint8_t data[
 	data[PATH_QOS_BYTE] = (uint8_t)(question->qos_class >> 4);
 	data[PATH_QOS_BYTE + 1] = (uint8_t)(question->qos_class << 4);
 	return mask | PATH_QOS_CLASS;
+}
+
+bool mad_path_is_of(const uint8_t asked[MAD_SA_DATA], const uint8_t got[MAD_SA_DATA])
+{
+	return memcmp(asked + PATH_DGUID_BYTE, got + PATH_DGUID_BYTE, GUID_SIZE) == 0 &&
+	       memcmp(asked + PATH_SGUID_BYTE, got + PATH_SGUID_BYTE, GUID_SIZE) == 0;
 }
 
 unsigned mad_path_sl(const uint8_t data[MAD_SA_DATA])

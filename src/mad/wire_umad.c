@@ -167,17 +167,21 @@ static int wire_send(struct mad_wire *wire, const struct mad_request *request)
 
 /*
  * How long a packet must be to be whole. The kernel hands over 256 bytes; umad2sim as many as were sent,
- * and OpenSM sends of a record no more than it has, so many times 8 bytes as AttributeOffset says.
+ * and OpenSM sends of a record no more than it has, so many times 8 bytes as AttributeOffset says. What
+ * that leaves out of a record would read as zeros: SL 0, where none was told.
  */
 static int whole_length(uint8_t *mad, unsigned mgmt_class)
 {
-	unsigned record;
+	unsigned record, least;
 
 	if (mgmt_class != IB_SA_CLASS)
 		return IB_MAD_SIZE;
 	if (mad_get_field(mad, 0, IB_MAD_STATUS_F))
 		return IB_SA_DATA_OFFS; /* the record means nothing */
 	record = mad_get_field(mad, 0, IB_SA_ATTROFFS_F) * 8;
+	least = (unsigned)mad_sa_record_size((uint16_t)mad_get_field(mad, 0, IB_MAD_ATTRID_F));
+	if (record && record < least)
+		record = least;
 	return record && record < IB_SA_DATA_SIZE ? IB_SA_DATA_OFFS + (int)record : IB_MAD_SIZE;
 }
 

@@ -96,6 +96,21 @@ static void a_path_question(void **state)
 	assert_memory_equal(data, expected, sizeof(data));
 }
 
+static void whose_a_path_is(void **state)
+{
+	uint8_t asked[MAD_SA_DATA], got[MAD_SA_DATA];
+
+	(void)state;
+	for (unsigned byte = 0; byte < MAD_SA_DATA; byte++) {
+		bool guid = (byte >= 16 && byte < 24) || (byte >= 32 && byte < 40);
+
+		memset(asked, 0x5a, sizeof(asked));
+		memset(got, 0x5a, sizeof(got));
+		got[byte] ^= 1;
+		assert_int_equal(mad_path_is_of(asked, got), !guid);
+	}
+}
+
 static void the_sl_of_a_path(void **state)
 {
 	uint8_t data[MAD_SA_DATA];
@@ -330,6 +345,7 @@ int main(void)
 		cmocka_unit_test(an_sm_info),
 		cmocka_unit_test(qos_in_class_port_info),
 		cmocka_unit_test(a_path_question),
+		cmocka_unit_test(whose_a_path_is),
 		cmocka_unit_test(the_sl_of_a_path),
 		cmocka_unit_test(records_of_ports),
 		cmocka_unit_test(classes_do_not_mix),

@@ -577,6 +577,15 @@ static void answers_of_the_subnet_administrator(void **state)
 	}
 	for (i = 0; i < 200; i++)
 		assert_int_equal(reply.data[i], i < 64 ? 56 + i : 0);
+	/* an AttributeOffset too small for a PathRecord leaves no part of it out */
+	for (int length = 120; length >= 64; length -= 56) {
+		arrive("\x01\x03\x02\x81\0\0\0\0", 0, length);
+		machine.packet[16] = 0;
+		machine.packet[17] = 0x35;
+		machine.packet[44] = 0;
+		machine.packet[45] = 1;
+		assert_int_equal(wire->ops->receive(wire, &reply, 100), length == 120);
+	}
 	arrive("\x01\x03\x02\x81\0\0\0\0", 0, 255);
 	machine.packet[44] = machine.packet[45] = 0; /* no AttributeOffset: all of it must be there */
 	assert_int_equal(wire->ops->receive(wire, &reply, 100), 0);

@@ -63,6 +63,7 @@ struct manager {
 	bool qos;
 	int no_path_for;           /* QoS class that there is no path for, -1: none, -2: for any request */
 	unsigned sl_of_41, sl;     /* of other requests */
+	unsigned astray;           /* a host to which a path is asked for, and one to another is answered */
 	unsigned parted;           /* a host that has no path to anybody */
 	unsigned asked[3];         /* SMInfo, ClassPortInfo, PathRecord */
 	unsigned paths_before_end; /* so many paths are answered, then none */
@@ -103,6 +104,9 @@ static void answer_path(struct manager *m, struct source_sm_query *query)
 	if (m->parted && (r[22] == m->parted || r[38] == m->parted))
 		end(query, MAD_STATUS, 0x0300);
 	memset(query->data, 0xff, sizeof(query->data)); /* the SL stands alone in its bits */
+	memcpy(query->data + 8, r + 8, 32);
+	if (m->astray && r[22] == m->astray)
+		query->data[23] ^= 1;
 	query->data[53] = (uint8_t)(0xf0 | (named && class == 41 ? m->sl_of_41 : m->sl));
 }
 
@@ -303,6 +307,31 @@ static void an_administrator_that_does_not_answer(void **state)
 	assert_false(r.result.right);
 	assert_int_equal(r.manager.asked[2], 0);
 	assert_int_equal(r.result.coverage[SM_PATH_RECORD].ended[MAD_NOT_ASKED], 4);
+	finish(&r);
+}
+
+static void a_path_between_others(void **state)
+{
+	struct manager m = good;
+	struct run r;
+
+	(void)state;
+	m.sl_of_41 = 0; /* the SL of the path to the other host: neither right nor wrong */
+	m.astray = 3;
+	begin(&r, &m);
+	check(&r);
+	assert_int_equal(r.result.coverage[SM_PATH_RECORD].ended[MAD_ANSWERED], 4);
+	assert_int_equal(r.result.paths_right, 1);
+	assert_int_equal(r.result.paths_wrong, 1);
+	assert_int_equal(r.result.paths_unknown, 2);
+	assert_false(r.result.right);
+	assert_int_equal(r.findings.count, 3);
+	assert_int_equal(finding_count_code(&r.findings, FINDING_SA_SL_DIFFERS), 1);
+	assert_int_equal(finding_count_code(&r.findings, FINDING_QUERY_FAILED), 2);
+	for (size_t i = 0; i < r.findings.count; i++)
+		if (r.findings.items[i].code == FINDING_QUERY_FAILED)
+			assert_string_equal(r.findings.items[i].detail, "asked for the path to gpu-3[1], the subnet administrator answered with "
+									"one between other ports");
 	finish(&r);
 }
 
@@ -573,6 +602,7 @@ int main(void)
 		cmocka_unit_test(a_manager_that_is_no_master),
 		cmocka_unit_test(qos_is_off),
 		cmocka_unit_test(an_administrator_that_does_not_answer),
+		cmocka_unit_test(a_path_between_others),
 		cmocka_unit_test(paths_with_another_sl),
 		cmocka_unit_test(no_path_for_a_class_or_for_any),
 		cmocka_unit_test(paths_that_are_not_answered),
