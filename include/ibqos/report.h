@@ -152,6 +152,8 @@ struct report_replayed {
 	bool lost;	 /* findings were lost for want of memory there */
 	char version[32]; /* of the ibqos that answered */
 	char digest[32];  /* of the nodes that were found: the same for the same fabric; "": not told */
+	char error[512];  /* the first thing that it could not do; "": there is none */
+	bool looked;	  /* there is more than single fields: what was looked at */
 };
 int report_replay(const struct ibqos_ctx *ctx, FILE *in, const char *command, const char *fabric, struct report *r,
 		  struct finding_list *findings, struct report_replayed *out, char **fault);

@@ -162,6 +162,15 @@ static void report_links(struct cmd_session *s, const struct audit_command *c, c
 	report_section_end(s->report);
 }
 
+/* A baseline of another fabric would make a fault of each of its links, here and in the state file. */
+static bool baseline_is_of(struct cmd_session *s, const char *path, const struct fabric *baseline)
+{
+	if (!baseline || fabric_is_same(baseline, s->fabric))
+		return true;
+	session_fail(s, "baseline '%s' is of another fabric: fewer than half of the nodes are the same; nothing was compared", path);
+	return false;
+}
+
 /* Forwarding tables are read where that was asked for, and there is something to rank. */
 static int rank(struct cmd_session *s, const struct audit_command *c)
 {
@@ -304,7 +313,7 @@ enum ibqos_exit cmd_audit(struct ibqos_ctx *ctx, int argc, char **argv)
 		return IBQOS_EXIT_UNKNOWN;
 	s.figures.wanted = true;
 	if ((!c.policy || read_policy(&s, &c, &policy)) && (!c.baseline || read_baseline(&s, c.baseline, &baseline)) &&
-	    session_discover(&s) && session_scope(&s))
+	    session_discover(&s) && baseline_is_of(&s, c.baseline, baseline) && session_scope(&s))
 		audit(&s, &c, policy, baseline);
 	code = session_end(&s);
 	fabric_free(baseline);

@@ -17,6 +17,7 @@
 struct part {
 	const struct site_fabric *fabric;
 	bool whole; /* there is an answer */
+	bool silent; /* which is that nothing could be looked at */
 	char *why;  /* there is none; NULL: no memory to say why */
 	const struct part *same; /* the fabric is that of this part */
 	struct report_replayed answer;
@@ -156,6 +157,21 @@ static void add_lost(struct finding_list *findings, const struct part *part, con
 		finding_set(&f->got, "%s", w->last_line);
 }
 
+/* What it could not do is told in its report; a list of findings alone must tell it too. True: it has looked at nothing. */
+static bool add_error(struct part *part, const struct worker *w)
+{
+	struct finding *f;
+
+	if (!part->whole || !part->answer.error[0])
+		return false;
+	f = finding_add(&part->findings, part->answer.looked ? FINDING_SITE_NOT_WHOLE : FINDING_SITE_NO_ANSWER);
+	finding_set(&f->fabric, "%s", part->fabric->name);
+	finding_set(&f->detail, "%s", part->answer.error);
+	if (!part->answer.looked && w->last_line)
+		finding_set(&f->got, "%s", w->last_line);
+	return !part->answer.looked;
+}
+
 static void add_same(struct part *part)
 {
 	struct finding *f = finding_add(&part->findings, FINDING_SITE_SAME_FABRIC);
@@ -274,6 +290,7 @@ static void report_one(struct site_run *run, struct part *part, struct worker *w
 		if (!result.whole)
 			result.exit = IBQOS_EXIT_UNKNOWN;
 	}
+	part->silent = add_error(part, w);
 	count_findings(&part->findings, &result);
 	result.exit = session_worse(result.exit, finding_exit(&part->findings));
 	report_part_end(r, &result);
@@ -299,7 +316,7 @@ static void report_summary(const struct site_run *run)
 	for (size_t i = 0; i < run->count; i++) {
 		report_cell_string(r, run->parts[i].fabric->name);
 		report_cell_string(r, verdicts[run->parts[i].answer.exit]);
-		report_cell_bool(r, run->parts[i].whole);
+		report_cell_bool(r, run->parts[i].whole && !run->parts[i].silent);
 		report_cell_real(r, run->workers[i].seconds);
 		report_row_end(r);
 	}

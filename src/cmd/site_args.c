@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum given { GIVEN_POLICY, GIVEN_BASELINE, GIVEN_NAMES, GIVEN_KEYS, GIVEN_SAMPLE, GIVEN_INTERVAL };
+enum given { GIVEN_POLICY, GIVEN_NAMES, GIVEN_KEYS, GIVEN_SAMPLE, GIVEN_INTERVAL };
 
 /* Options that this run keeps for itself. */
 static const char *const kept[] = {"site",	"fabric", "format", "output", "metrics", "label", "from",
@@ -25,6 +25,7 @@ static const struct {
 	{"Port", "'port' in the site file"},
 	{"port-guid", "'port' in the site file"},
 	{"state", "'state' in the site file"},
+	{"baseline", "'baseline' in the site file"},
 	{"rotate", "'rotation' in the site file"},
 	{"state-dir", "'history' in the site file"},
 	{"opensm-config", "'opensm' in the site file"},
@@ -41,9 +42,8 @@ static const struct {
 	const char *name;
 	enum given given;
 } instead[] = {
-	{"policy", GIVEN_POLICY},     {"baseline", GIVEN_BASELINE}, {"node-name-map", GIVEN_NAMES},
-	{"guid2mkey", GIVEN_KEYS},    {"m_key", GIVEN_KEYS},	    {"sample", GIVEN_SAMPLE}, /* in turn: 1/N */
-	{"interval", GIVEN_INTERVAL},
+	{"policy", GIVEN_POLICY}, {"node-name-map", GIVEN_NAMES},	{"guid2mkey", GIVEN_KEYS},
+	{"m_key", GIVEN_KEYS},	  {"sample", GIVEN_SAMPLE}, /* in turn: 1/N */ {"interval", GIVEN_INTERVAL},
 };
 
 /* --- sorting --- */
@@ -319,7 +319,7 @@ static void add_files(struct line *line, const struct ibqos_ctx *ctx, const stru
 		add_option(line, "rotate", f->rotation);
 	if (is(ctx, "audit")) {
 		add_option(line, "links-of", policy ? NULL : f->policy);
-		add_option(line, "baseline", words->given[GIVEN_BASELINE] ? NULL : f->baseline);
+		add_option(line, "baseline", f->baseline);
 		add_option(line, "state", live && !words->given[GIVEN_INTERVAL] ? f->state : NULL);
 	}
 	if (is(ctx, "snapshot") && live)

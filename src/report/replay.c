@@ -197,6 +197,19 @@ static bool is_value(struct json_object *value)
 
 /* --- calls --- */
 
+/* As much of it as there is room for, in whole characters. */
+static void keep_error(struct report_replayed *out, const char *text)
+{
+	size_t used = 0, left = strlen(text), length;
+
+	while (left > 0 && (length = text_char(text + used, left)) > 0 && used + length < sizeof(out->error)) {
+		used += length;
+		left -= length;
+	}
+	memcpy(out->error, text, used);
+	out->error[used] = '\0';
+}
+
 static int take_field(struct replay *p, struct json_object *call)
 {
 	struct json_object *value = json_object_array_get_idx(call, 3);
@@ -211,6 +224,8 @@ static int take_field(struct replay *p, struct json_object *call)
 		return -EINVAL;
 	if (strcmp(key, "nodes_digest") == 0 && text_at(call, 3))
 		snprintf(p->out->digest, sizeof(p->out->digest), "%.31s", text_at(call, 3));
+	if (strcmp(key, "error") == 0 && !p->in_section && text_at(call, 3) && !p->out->error[0])
+		keep_error(p->out, text_at(call, 3));
 	if (!p->r)
 		return 0;
 	switch (json_object_get_type(value)) {
@@ -239,7 +254,7 @@ static int take_section(struct replay *p, struct json_object *call)
 		return bad_call(p, "a section that is none");
 	if (one_more_part(p) != 0)
 		return -EINVAL;
-	p->in_section = true;
+	p->in_section = p->out->looked = true;
 	if (p->r)
 		report_section(p->r, text_at(call, 1), text_at(call, 2));
 	return 0;
@@ -318,7 +333,7 @@ static int take_table(struct replay *p, struct json_object *call)
 		error = one_more_part(p);
 	if (error != 0)
 		return error;
-	p->in_table = true;
+	p->in_table = p->out->looked = true;
 	if (p->r)
 		report_table(p->r, text_at(call, 1), text_at(call, 2), p->columns, p->column_count);
 	return 0;

@@ -164,6 +164,37 @@ def test_a_bad_answer_loses_its_own_fabric_only(fakes, ibqos, kind):
     assert 'ibqos_up{command="discover",fabric="x"} 0' in text and 'ibqos_up{command="discover",fabric="rail2"} 1' in text
 
 
+FAILED = '["f","error",null,"no adapter is called \'mlx5_9\'",-1,null]'
+
+
+def test_an_answer_that_nothing_could_be_looked_at_is_none(fakes, ibqos):
+    """Only single fields are in it: the reason is a finding, in every format, and the fabric has not answered."""
+    fakes.good("rail0").answer("x", HEAD % "x", '["f","policy",null,"/p",-1,null]', FAILED, '["e",3,false]', exit=3, do="echo ibqos: no such adapter >&2")
+    r = ibqos("discover", "--site", fakes.file, "--format", "json").ok(2).json
+    assert [(f["fabric"], f["answered"]) for f in r["summary"]] == [("rail0", True), ("x", False)]
+    (lost,) = [f for f in r["findings"] if f["fabric"] == "x"]
+    assert (lost["code"], lost["severity"], lost["detail"]) == ("site-no-answer", "unknown", "no adapter is called 'mlx5_9'")
+    assert lost["got"] == "ibqos: no such adapter"
+    assert [(f["verdict"], f["exit"], f.get("error")) for f in r["fabrics"]] == [("critical", 2, None), ("unknown", 3, lost["detail"])]
+    text = ibqos("discover", "--site", fakes.file).ok(2).stdout
+    assert re.search(r"^x +unknown +no$", text, re.M) and "unknown: x: fabric was not looked at" in text and "no adapter is called 'mlx5_9'" in text
+    assert "no adapter is called" in ibqos("discover", "--site", fakes.file, "--format", "html").ok(2).stdout.split('id="r-findings"')[0]
+    assert "x site-no-answer" in ibqos("discover", "--site", fakes.file, "--format", "nagios").ok(2).stdout.splitlines()[0]
+    metrics = ibqos("discover", "--site", fakes.file, "--format", "prometheus").ok(2).stdout
+    assert 'ibqos_up{command="discover",fabric="x"} 0' in metrics
+    assert 'ibqos_findings{command="discover",fabric="x",severity="unknown"} 1' in metrics
+    # alone it is the exit status
+    fakes.entries = fakes.entries[1:]
+    assert ibqos("discover", "--site", fakes.file, "--format", "json").ok(3).json["verdict"] == "unknown"
+
+
+def test_an_answer_that_is_not_all_that_was_asked_for(fakes, ibqos):
+    fakes.answer("x", HEAD % "x", *GOOD[:-2], FAILED, '["e",3,false]', exit=3)
+    r = ibqos("discover", "--site", fakes.file, "--format", "json").ok(3).json
+    assert [f["answered"] for f in r["summary"]] == [True] and r["fabrics"][0]["links"]
+    assert [(f["code"], f["severity"], f["detail"]) for f in r["findings"]] == [("site-not-whole", "unknown", "no adapter is called 'mlx5_9'")]
+
+
 PICTURE = ('<div class="fm"><p>1 &amp; 2 &lt;b&gt;</p>\n<input type="radio" name="fm-view" class="fm-findings" id="fm-findings" checked>'
            '<label for="fm-findings">x</label><svg class="fm-s" role="img" aria-labelledby="fm-t0 fm-t1" width="10" height="10" data-rows="0-3">'
            '<title id="fm-t0">t</title><path class="c k-ok" d="M0 5h10"/></svg></div>')
@@ -264,7 +295,7 @@ def test_some_fabrics_by_name(fakes, ibqos):
 
 def test_what_is_about_one_fabric_is_refused(fakes, ibqos, tmp_path):
     fakes.good("rail0")
-    for argv in (["discover", "-C", "mlx5_0"], ["discover", "--Ca=mlx5_0"], ["discover", "-P1"], ["audit", "--state", "/s"],
+    for argv in (["discover", "-C", "mlx5_0"], ["discover", "--Ca=mlx5_0"], ["discover", "-P1"], ["audit", "--state", "/s"], ["audit", "--baseline", "/b"],
                  ["verify", "--sample", "1/3", "--rotate", "/r"], ["discover", "-y", "prompt"], ["verify", "--opensm-conf", "/c"]):
         r = ibqos(*argv, "--site", fakes.file).ok(3)
         assert "is about one fabric, --site about many" in r.stderr or "workers have no terminal" in r.stderr, str(r)
@@ -303,9 +334,9 @@ def test_words_of_a_worker(tmp_path, ibqos):
     got = words(tmp_path, ibqos, entry, "audit", "--counters", "--all", "--format", "json", "--since", "last")
     assert got[1:] == ["audit", "--format=calls", "--fabric=r", "--counters", "--all", "--since=last", *common, "--links-of=/p",
                        "--baseline=/b", "--state=/s", "--"]
-    got = words(tmp_path, ibqos, entry, "audit", "--policy", "/mine", "--baseline=/other", "--node-name-map", "/m")
-    assert got[1:] == ["audit", "--format=calls", "--fabric=r", "--policy=/mine", "--baseline=/other", "--node-name-map=/m",
-                       "--Ca=mlx5_0", "--Port=1", "--guid2mkey=/g", "--state=/s", "--"]
+    got = words(tmp_path, ibqos, entry, "audit", "--policy", "/mine", "--node-name-map", "/m")
+    assert got[1:] == ["audit", "--format=calls", "--fabric=r", "--policy=/mine", "--node-name-map=/m",
+                       "--Ca=mlx5_0", "--Port=1", "--guid2mkey=/g", "--baseline=/b", "--state=/s", "--"]
     elsewhere = {"name": "r", "port": {"guid": 0x11}, "opensm": {"host": "mgmt"}, "program": "/opt/ibqos"}
     got = words(tmp_path, ibqos, elsewhere, "plan", "/theirs")
     assert got == ["/opt/ibqos", "plan", "--format=calls", "--fabric=r", "--port-guid=0x0000000000000011", "--opensm-config=none",

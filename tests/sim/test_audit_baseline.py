@@ -40,6 +40,20 @@ def test_healthy_fabric_against_its_own_baseline(fabric, baselines):
         assert audit(fabric(net=SHAPES[name]()), "--baseline", baselines(name)) == [], name
 
 
+def test_a_baseline_of_another_fabric_is_refused(fabric, baselines, tmp_path):
+    """Nothing of it is told as a fault, and nothing gets into the state file."""
+    net, state = SHAPES["tree2"](), tmp_path / "state"
+    for n in net.nodes.values():
+        n.guid += 0x5000000
+        n.sysimg = n.guid
+    f = fabric(net=net)
+    f.ibqos("audit", "--state", state).ok(0, 1, 2, 3)
+    before = state.read_bytes()
+    r = f.ibqos("audit", "--state", state, "--baseline", baselines("tree2"), "--format", "json").ok(3)
+    assert "is of another fabric: fewer than half of the nodes are the same" in r.json["error"] and r.json["error"] in r.stderr
+    assert [x["code"] for x in r.json["findings"]] == ["no-sm"] and state.read_bytes() == before
+
+
 def test_switch_takes_its_hosts_with_it(fabric, baselines):
     net = SHAPES["tree2"]()
     behind = [n.name for n in net.hosts if net["leaf-03"] in n.peers()]
