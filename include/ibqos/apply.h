@@ -31,6 +31,7 @@ struct apply_options {
 	bool standby_later; /* go on although a standby has not the same files */
 	const char *stage;  /* a folder: files are written there and nothing else is done; NULL */
 	bool wait_only;	    /* nothing is written and OpenSM not told: read back until the ports hold the policy */
+	bool elsewhere;	    /* (wait_only) OpenSM runs on another host: one here with that config is not the one meant */
 	bool (*progress)(void *arg, const char *step, const struct verify_result *result); /* may be NULL; false: stop */
 	void *progress_arg;
 	void (*surveyed)(void *arg, const struct apply_preflight *preflight); /* before a file is touched, or it is refused; may be NULL */

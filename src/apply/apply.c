@@ -444,6 +444,7 @@ int apply_run(const struct ibqos_ctx *ctx, struct source *source, struct fabric 
 	if (error == 0 && options->stage) {
 		error = stage(&t, policy);
 	} else if (error == 0 && options->wait_only) {
+		t.conf.path = policy->opensm_config; /* of the plan, which is of tables only, there is none */
 		error = wait_only(&t, &plan->config);
 	} else if (error == 0 && lock_files(&t)) {
 		if (look_back(&t, &unfinished) && none_waits(&t) && preflight(&t))

@@ -57,19 +57,55 @@ bool judge_flavour(struct transaction *t)
 	return go;
 }
 
+static bool is_in(const struct fabric *fabric, uint64_t port_guid)
+{
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		if (fabric->ports[i].guid == port_guid)
+			return true;
+	return false;
+}
+
+/*
+ * The ports that are read back are those of the fabric that the port asked through leads to, which may be another
+ * one than that of these files: its master tells.
+ */
+bool judge_master_here(struct transaction *t)
+{
+	const struct apply_preflight *p = &t->result->preflight;
+	const struct preflight_sm *master = NULL;
+	struct finding *f;
+	bool there;
+
+	for (uint32_t i = 0; i < p->sm_count && !master; i++)
+		if (p->sms[i].master)
+			master = &p->sms[i];
+	if (p->master_here != PREFLIGHT_NO || !master)
+		return true;
+	/* a standby's fabric is the right one to be read back, whoever has programmed it */
+	there = is_in(t->fabric, p->facts.port_guid);
+	if (t->options->wait_only && (there || t->fabric->gap_count > 0))
+		return true;
+	f = finding_at(finding_add(t->findings, FINDING_APPLY_NOT_MASTER), t->conf.path, 0, 0);
+	finding_set(&f->wanted, "process %d as the master, on port GUID 0x%016llx", p->pid,
+		    (unsigned long long)p->facts.port_guid);
+	finding_set(&f->got, "%s, port GUID 0x%016llx", master->name ? master->name : "another one",
+		    (unsigned long long)master->guid);
+	if (!there)
+		finding_set(&f->detail, "that port is not in this fabric: -C and -P, or --port-guid, name the one to look from");
+	return false;
+}
+
 /* Two that say so see each other not, or are about to settle it: either way the tables are not one's. */
 bool judge_masters(struct transaction *t)
 {
 	const struct apply_preflight *p = &t->result->preflight;
-	const struct preflight_sm *others = NULL, *master = NULL;
+	const struct preflight_sm *others = NULL;
 	struct finding *f;
 
 	for (uint32_t i = 0; i < p->sm_count; i++) {
 		const struct preflight_sm *sm = &p->sms[i];
 
-		if (sm->master)
-			master = sm;
-		else if (sm->seen.outcome == MAD_ANSWERED && sm->seen.info.state == MAD_SM_MASTER)
+		if (!sm->master && sm->seen.outcome == MAD_ANSWERED && sm->seen.info.state == MAD_SM_MASTER)
 			others = sm;
 	}
 	if (others) {
@@ -80,24 +116,24 @@ bool judge_masters(struct transaction *t)
 		finding_set(&f->wanted, "LID %u alone, as the ports say", t->fabric->sm_lid);
 		return false;
 	}
-	if (p->master_here != PREFLIGHT_NO || !master)
-		return true;
-	f = finding_at(finding_add(t->findings, FINDING_APPLY_NOT_MASTER), t->conf.path, 0, 0);
-	finding_set(&f->wanted, "process %d as the master, on port GUID 0x%016llx", p->pid,
-		    (unsigned long long)p->facts.port_guid);
-	finding_set(&f->got, "%s, port GUID 0x%016llx", master->name ? master->name : "another one",
-		    (unsigned long long)master->guid);
-	return false;
+	return judge_master_here(t);
 }
 
 /* Not where nothing tells: that much is said. */
-static void tell_unknown(struct transaction *t)
+void tell_master_unknown(struct transaction *t)
 {
 	const struct apply_preflight *p = &t->result->preflight;
 
 	if (p->pid != 0 && p->master_here == PREFLIGHT_UNKNOWN)
 		finding_set(&finding_at(finding_add(t->findings, FINDING_APPLY_MASTER_UNKNOWN), t->conf.path, 0, 0)->got,
 			    "process %d, on an unknown port", p->pid);
+}
+
+static void tell_unknown(struct transaction *t)
+{
+	const struct apply_preflight *p = &t->result->preflight;
+
+	tell_master_unknown(t);
 	for (int i = 0; i < PREFLIGHT_FILES; i++) {
 		const struct preflight_file *file = &p->files[i];
 
@@ -131,8 +167,10 @@ bool judge(struct transaction *t)
 {
 	bool go = judge_room(t);
 
-	if (t->undo) /* the way back is open whatever else is wrong; its own steps tell */
-		return go;
+	if (t->undo) { /* the way back is open whatever else is wrong; its own steps tell: of this fabric */
+		tell_master_unknown(t);
+		return judge_master_here(t) && go;
+	}
 	go &= judge_paths(t);
 	go &= judge_flavour(t);
 	go &= judge_masters(t);

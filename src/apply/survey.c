@@ -222,6 +222,28 @@ int survey(struct transaction *t)
 	return error;
 }
 
+int survey_master(struct transaction *t)
+{
+	struct survey s = {0};
+	char *text = NULL;
+	size_t size = 0;
+	int error = opensm_find(t->ctx, t->conf.path, &t->sm);
+
+	if (error != 0) /* it may run elsewhere */
+		return error == -ENOMEM ? error : 0;
+	error = file_read(t->conf.path, &text, &size);
+	if (error == 0)
+		error = opensm_conf_parse(text, size, &s.conf);
+	free(text);
+	if (error != -ENOMEM)
+		error = look_at_process(t, &s);
+	if (error == 0)
+		error = list_sms(t);
+	opensm_conf_free(s.conf);
+	opensm_conf_free(s.running);
+	return error;
+}
+
 void apply_preflight_clear(struct apply_preflight *p)
 {
 	free(p->config);

@@ -18,6 +18,8 @@ struct survey {
  * reads: faults and edits of others. 0; -ENOMEM, -EINTR, -errno when the wire broke.
  */
 int survey(struct transaction *t);
+/* Of that only whether the OpenSM of t->conf.path, if it runs here, is the master. Nothing known of it is no error. */
+int survey_master(struct transaction *t);
 
 /* --- judge.c --- */
 
@@ -28,6 +30,10 @@ bool judge(struct transaction *t);
 bool judge_paths(struct transaction *t);
 bool judge_flavour(struct transaction *t);
 bool judge_masters(struct transaction *t);
+/* Whether the master of the fabric that is asked is not known to be another than the OpenSM whose files these are; else a finding. */
+bool judge_master_here(struct transaction *t);
+/* A note where that is not known. */
+void tell_master_unknown(struct transaction *t);
 
 /* --- standby.c --- */
 

@@ -26,11 +26,10 @@ static bool may_undo(struct transaction *t, const struct history *h, bool conf_k
 	if (!conf_known || !rules_known)
 		why = "the files in place are not those of the change";
 	else if (!preflight(t))
-		why = "see the other findings";
+		why = t->result->preflight.master_here == PREFLIGHT_NO ? "the OpenSM of these files is not the master any more"
+								       : "see the other findings";
 	else if (t->result->preflight.master_here != PREFLIGHT_YES)
-		why = t->result->preflight.master_here == PREFLIGHT_NO ?
-			      "the OpenSM of these files is not the master any more" :
-			      "it is not known whether the OpenSM of these files is still the master";
+		why = "it is not known whether the OpenSM of these files is still the master";
 	if (why)
 		raise_alarm(t, h->folder, why);
 	return !why;

@@ -61,13 +61,28 @@ static void tell_missed(struct transaction *t, const struct verify *verify)
 	ask(t, t->findings, &right);
 }
 
+/* Where the OpenSM that is meant runs here, whether the ports are those of its fabric; else a finding. */
+static bool is_its_fabric(struct transaction *t, int *error)
+{
+	if (t->options->elsewhere)
+		return true;
+	*error = survey_master(t);
+	if (*error != 0 || !judge_master_here(t))
+		return false;
+	tell_master_unknown(t);
+	return true;
+}
+
 int wait_only(struct transaction *t, const struct qos_config *config)
 {
 	uint64_t start = clock_ns();
 	struct verify *verify = NULL;
 	bool first = true;
-	int error = verify_new(t->ctx, t->fabric, config, &verify);
+	int error = 0;
 
+	if (!is_its_fabric(t, &error))
+		return error;
+	error = verify_new(t->ctx, t->fabric, config, &verify);
 	note(t, APPLY_CONVERGE, "reading the ports back");
 	while (error == 0) {
 		error = look(t, verify, first);

@@ -155,6 +155,7 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 		return IBQOS_EXIT_UNKNOWN;
 	if (cmd_compile(&s, options.common.argument[0], options.plan_flags, &p)) {
 		cmd_apply_begin(&options.apply, &s);
+		options.apply.elsewhere = cmd_opensm_elsewhere(&options.common);
 		error = cmd_undo_command(&options.common, &options.apply, &undo);
 		options.apply.undo_command = (const char *const *)undo.argv;
 		if (error == 0 && (options.apply.wait_only || cmd_plan_guard(&s, &p)))
