@@ -28,6 +28,7 @@ struct rail_host {
 	size_t first, count;
 	uint64_t present; /* groups that it is in, a bit each */
 	uint32_t kind;	  /* equal for hosts that are compared with each other */
+	size_t wrong;	  /* which finding says that its adapters are in other rails, from 1; 0: none */
 };
 
 struct rails {

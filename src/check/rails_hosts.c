@@ -238,11 +238,13 @@ static void find_wrong(struct judging *j, const struct rail_host *hosts, size_t 
 
 /* --- telling --- */
 
-static void tell_wrong(const struct rails *r, const struct rail_host *host, size_t odd)
+static void tell_wrong(const struct rails *r, struct rail_host *host, size_t odd)
 {
 	struct finding *f = finding_add(r->findings, FINDING_RAIL_HOST_WRONG);
 	const struct rail_seat *first = NULL, *second = NULL;
 
+	if (!r->findings->lost)
+		host->wrong = r->findings->count;
 	finding_set(&f->what, "host %s", r->seats[host->first].name.host);
 
 	for (size_t i = host->first; i < host->first + host->count; i++) {
@@ -296,7 +298,7 @@ static void tell_missing(const struct judging *j, const struct rail_host *host, 
 	}
 }
 
-static void judge_host(struct judging *j, const struct rail_host *host)
+static void judge_host(struct judging *j, struct rail_host *host)
 {
 	struct rails *r = j->r;
 	uint32_t there[RAILS_MAX] = {0}, before = r->result->hosts_odd;
@@ -337,7 +339,7 @@ static void judge_kind(struct judging *j, struct rail_host *hosts, size_t count,
 static void judge_told(struct rails *r)
 {
 	for (size_t i = 0; i < r->host_count; i++) {
-		const struct rail_host *host = &r->hosts[i];
+		struct rail_host *host = &r->hosts[i];
 		uint32_t told;
 		size_t odd = 0;
 
@@ -351,6 +353,70 @@ static void judge_told(struct rails *r)
 			tell_wrong(r, host, odd);
 		r->result->hosts_odd += odd > 0;
 	}
+}
+
+static const struct rail_seat *first_wrong(const struct rails *r, const struct rail_host *host)
+{
+	size_t i = host->first;
+
+	while (i + 1 < host->first + host->count && r->seats[i].belongs == RAIL_NONE)
+		i++;
+	return &r->seats[i];
+}
+
+static bool has_device(const struct rails *r, const struct rail_host *host, const struct rail_seat *like)
+{
+	for (size_t i = host->first; i < host->first + host->count; i++)
+		if (same_device(&r->seats[i], like))
+			return true;
+	return false;
+}
+
+/* Two findings about hosts: the same adapters in the same rails. Texts may be missing for want of memory. */
+static bool wrong_alike(const struct finding *a, const struct finding *b)
+{
+	return a->got && b->got && a->wanted && b->wanted && strcmp(a->got, b->got) == 0 && strcmp(a->wanted, b->wanted) == 0;
+}
+
+static bool is_kept(const struct finding *f, void *arg)
+{
+	(void)arg;
+	return f->code != FINDING_RAIL_HOST_WRONG || !f->told_by_another;
+}
+
+/*
+ * Hosts that all have the same adapters in the same other rails are not cabled wrong one by one: what the rails are said to have is,
+ * or the numbers of their adapters. One finding takes the place of theirs. Two thirds of the hosts that have such an adapter, as
+ * elsewhere; by what most hosts have alone it cannot come to that.
+ */
+static void group_wrong(const struct rails *r)
+{
+	for (size_t i = 0; i < r->host_count; i++) {
+		const struct rail_host *host = &r->hosts[i];
+		const struct rail_seat *seat = first_wrong(r, host);
+		struct finding *f, *of = r->findings->items;
+		size_t alike = 0, all = 0;
+
+		if (host->wrong == 0 || of[host->wrong - 1].told_by_another)
+			continue;
+		for (size_t n = 0; n < r->host_count; n++) {
+			all += has_device(r, &r->hosts[n], seat);
+			alike += r->hosts[n].wrong > 0 && wrong_alike(&of[r->hosts[n].wrong - 1], &of[host->wrong - 1]);
+		}
+		if (alike < SIBLINGS_LEAST || alike * 3 < all * 2)
+			continue;
+		f = finding_add(r->findings, FINDING_RAIL_SITE_WRONG);
+		of = r->findings->items; /* may have moved */
+		finding_set(&f->what, "%zu of the %zu hosts that have %s, the first %s", alike, all, seat->name.device, seat->name.host);
+		finding_set(&f->wanted, "%s", of[host->wrong - 1].wanted);
+		finding_set(&f->got, "%s", of[host->wrong - 1].got);
+		if (of[host->wrong - 1].detail)
+			finding_set(&f->detail, "%s, on each of them", of[host->wrong - 1].detail);
+		for (size_t n = r->host_count; n-- > i;)
+			if (r->hosts[n].wrong > 0 && wrong_alike(&of[r->hosts[n].wrong - 1], &of[host->wrong - 1]))
+				of[r->hosts[n].wrong - 1].told_by_another = true;
+	}
+	finding_list_filter(r->findings, is_kept, NULL);
 }
 
 static void tell_alone(const struct rails *r)
@@ -396,6 +462,8 @@ int rails_hosts(struct rails *r)
 	r->result->hosts = (uint32_t)r->host_count;
 	if (error == 0) {
 		judge_told(r);
+		if (!r->findings->lost)
+			group_wrong(r);
 		tell_alone(r);
 	}
 	free(j.masks);

@@ -68,6 +68,7 @@ static void tell_slow(const struct rates *t, const struct rail_host *host)
 			continue;
 		f = finding_add(r->findings, FINDING_RAIL_HOST_SLOW);
 		seat_place(f, r, seat);
+		finding_set(&f->fabric, "%s", r->items[seat->group].name);
 		finding_set(&f->what, "rail %s", r->items[seat->group].name);
 		set_gbps(&f->wanted, t->usual[seat->group]);
 		set_gbps(&f->got, seat->rate);
@@ -99,6 +100,7 @@ static void compare_kind(struct rates *t, size_t first, size_t end, uint32_t kin
 			continue;
 		t->told[g] = true;
 		f = finding_add(r->findings, FINDING_RAIL_UNEQUAL);
+		finding_set(&f->fabric, "%s", r->items[g].name);
 		finding_set(&f->what, "rail %s, adapters of %s*", r->items[g].name, seat->name.stem);
 		set_gbps(&f->wanted, reference);
 		set_gbps(&f->got, t->usual[g]);
@@ -226,6 +228,7 @@ static bool tell_totals(const struct rails *r, const char *what, const uint64_t 
 			continue;
 		told = true;
 		f = finding_add(r->findings, FINDING_RAIL_UNEQUAL);
+		finding_set(&f->fabric, "%s", r->items[i].name);
 		finding_set(&f->what, "rail %s, %s", r->items[i].name, what);
 		finding_set(&f->wanted, "%llu%s", (unsigned long long)reference, unit);
 		finding_set(&f->got, "%llu%s", (unsigned long long)values[i], unit);

@@ -241,6 +241,7 @@ static void tell_unknown(const struct rails *r)
 		for (next = i; next < r->seat_count && r->seats[next].group == seat->group;)
 			next++;
 		seat_place(f, r, seat);
+		finding_set(&f->fabric, "%s", r->items[seat->group].name);
 		finding_set(&f->what, "rail %s", r->items[seat->group].name);
 		finding_set(&f->got, "%zu adapter%s whose name tells no host", next - i, next - i > 1 ? "s, this one the first," : "");
 	}

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * rails: what ports do with service levels, compared from rail to rail by kind of port: what at least two thirds of a rail's
- * ports of a kind hold stands for the rail. That one port differs from its rail is verify's to tell.
+ * ports of a kind hold stands for the rail. That one port differs from its rail is verify's to tell. What a port did not answer is
+ * unknown, however few they are: of each device, or of the rail where too few are left to stand for it.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "place.h"
 #include "rails.h"
 
 enum role { ROLE_ADAPTER, ROLE_TO_ADAPTER, ROLE_TO_SWITCH, ROLES };
@@ -260,6 +262,7 @@ void rail_tables_free(struct rail_tables *t)
 /* What stands for a rail: of one item of one kind of port. */
 struct usual {
 	enum { USUAL_NO_PORTS, USUAL_UNKNOWN, USUAL_MIXED, USUAL_KNOWN } state;
+	bool partly; /* some ports have not answered, though enough have */
 	const struct port_tables *row;
 };
 
@@ -298,6 +301,7 @@ static struct usual find_usual(const struct rail_tables *t, enum role role, enum
 	if (count == 0 || lacking > 2 * count)
 		return usual;
 	usual.state = USUAL_MIXED;
+	usual.partly = lacking > 0;
 	qsort(values, count, sizeof(*values), by_value);
 	for (size_t i = 0, next; i < count; i = next) {
 		for (next = i; next < count && values[next] == values[i];)
@@ -342,7 +346,8 @@ static void set_value(char **member, const struct port_tables *row, enum item it
 struct comparing {
 	const struct rails *r;
 	uint64_t *values;
-	uint8_t unknown[RAILS_MAX][ROLES], mixed[RAILS_MAX][ROLES]; /* by rail and kind of port: items, a bit each */
+	/* by rail and kind of port: items, a bit each; partly: what stands for the rail is known, but not all ports have answered */
+	uint8_t unknown[RAILS_MAX][ROLES], mixed[RAILS_MAX][ROLES], partly[RAILS_MAX][ROLES];
 };
 
 /* Each rail that differs from what most of them hold, which is told with the rails that hold it. */
@@ -360,6 +365,7 @@ static void compare(struct comparing *c, enum role role, enum item item, bool *f
 		usual[i] = find_usual(r->items[i].tables, role, item, c->values);
 		c->unknown[i][role] |= (uint8_t)((usual[i].state == USUAL_UNKNOWN) << item);
 		c->mixed[i][role] |= (uint8_t)((usual[i].state == USUAL_MIXED) << item);
+		c->partly[i][role] |= (uint8_t)(usual[i].partly << item);
 		/* tables folded to fewer VLs cannot be compared with others: the cause is told */
 		have[i] = usual[i].state == USUAL_KNOWN && usual[i].row && !folded[i];
 		values[i] = have[i] ? usual[i].row->value[item] : 0;
@@ -378,6 +384,7 @@ static void compare(struct comparing *c, enum role role, enum item item, bool *f
 		if (!have[i] || same[i])
 			continue;
 		f = finding_add(r->findings, FINDING_RAIL_TABLES);
+		finding_set(&f->fabric, "%s", r->items[i].name);
 		finding_set(&f->what, "rail %s, %s of %s", r->items[i].name, item_names[item], role_names[role]);
 		set_value(&f->wanted, wanted, item);
 		set_value(&f->got, usual[i].row, item);
@@ -389,16 +396,67 @@ static void compare(struct comparing *c, enum role role, enum item item, bool *f
 	}
 }
 
-static void add_items(char **text, uint8_t items, const char *of, const char *why)
+#define ITEMS_TEXT 128
+static const char *items_text(uint8_t items, char text[ITEMS_TEXT])
 {
-	char names[128] = "";
 	size_t length = 0;
 
+	text[0] = 0;
 	for (unsigned i = 0; i < ITEMS; i++)
 		if (items >> i & 1)
-			length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s", length ? ", " : "", item_names[i]);
-	if (length > 0)
-		finding_append(text, "%s of %s%s", names, of, why);
+			length += (size_t)snprintf(text + length, ITEMS_TEXT - length, "%s%s", length ? ", " : "", item_names[i]);
+	return text;
+}
+
+static void add_items(char **text, uint8_t items, const char *of, const char *why)
+{
+	char names[ITEMS_TEXT];
+
+	if (items)
+		finding_append(text, "%s of %s%s", items_text(items, names), of, why);
+}
+
+/* Items that a port has not answered all of, of those that are not told of the rail as a whole. */
+static uint8_t lacking_items(const struct comparing *c, size_t rail, uint32_t row)
+{
+	const struct rail_tables *t = c->r->items[rail].tables;
+	uint8_t items = 0;
+
+	for (unsigned i = 0; i < ITEMS; i++)
+		items |= (uint8_t)((t->rows[row].lacks[i] > 0) << i);
+	return items & c->partly[rail][t->role[row]];
+}
+
+/* Of each device, a port of an adapter or a switch with all of its ports, what it has not answered. */
+static void tell_partly(const struct comparing *c, size_t rail)
+{
+	const struct rail_tables *t = c->r->items[rail].tables;
+
+	for (uint32_t i = 0, next; t && i < t->count; i = next) {
+		uint32_t agent = fabric_port_agent(t->fabric, t->port_of[i]), silent = 0;
+		char names[ITEMS_TEXT];
+		struct finding *f;
+		uint8_t items = 0;
+
+		for (next = i; next < t->count && fabric_port_agent(t->fabric, t->port_of[next]) == agent; next++) {
+			uint8_t lacking = lacking_items(c, rail, next);
+
+			items |= lacking;
+			silent += lacking != 0;
+		}
+		if (!items)
+			continue;
+		f = finding_add(c->r->findings, FINDING_RAIL_TABLES_UNKNOWN);
+		finding_set(&f->fabric, "%s", c->r->items[rail].name);
+		finding_set(&f->what, "rail %s, %s", c->r->items[rail].name, items_text(items, names));
+		if (t->role[i] == ROLE_ADAPTER) {
+			place_port(f, t->fabric, t->port_of[i]);
+			finding_set(&f->got, "no answer");
+		} else {
+			place_node(f, t->fabric, t->fabric->ports[t->port_of[i]].node);
+			finding_set(&f->got, "not all answered, at %u of the %u cabled ports", silent, next - i);
+		}
+	}
 }
 
 static void tell_unknown(const struct comparing *c, size_t rail)
@@ -416,6 +474,7 @@ static void tell_unknown(const struct comparing *c, size_t rail)
 	if (!text)
 		return;
 	f = finding_add(c->r->findings, FINDING_RAIL_TABLES_UNKNOWN);
+	finding_set(&f->fabric, "%s", c->r->items[rail].name);
 	finding_set(&f->what, "rail %s", c->r->items[rail].name);
 	finding_set(&f->got, "not known: %s", text);
 	free(text);
@@ -438,8 +497,10 @@ int rails_tables(const struct rails *r)
 		for (unsigned item = 0; item < ITEMS; item++)
 			compare(&c, (enum role)role, (enum item)item, folded);
 	}
-	for (size_t i = 0; i < r->count; i++)
+	for (size_t i = 0; i < r->count; i++) {
 		tell_unknown(&c, i);
+		tell_partly(&c, i);
+	}
 	free(c.values);
 	return 0;
 }

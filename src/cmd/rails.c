@@ -105,6 +105,8 @@ static bool name_side(struct side *side, const char *given, size_t given_length)
 
 static bool open_side(struct cmd_session *s, struct side *side, const char *name, size_t length)
 {
+	size_t before = s->findings.count;
+
 	s->findings.of_file = !s->options->site; /* else taken just now, and not kept */
 	if (!cmd_side_open(s, &side->ctx, side->path, s->options->source.node_name_map, &side->seen))
 		return false;
@@ -113,6 +115,8 @@ static bool open_side(struct cmd_session *s, struct side *side, const char *name
 		session_fail(s, "cannot read the tables of '%s': %s", side->path, strerror(ENOMEM));
 		return false;
 	}
+	for (size_t i = before; i < s->findings.count; i++)
+		finding_set(&s->findings.items[i].fabric, "%s", side->name);
 	return true;
 }
 

@@ -71,6 +71,16 @@ def test_tables_that_were_not_answered(rails, ibqos):
     assert ("rail-tables-unknown", "rail r2", None, "not known: SL2VL of all ports") in found(r)
 
 
+def test_one_switch_that_did_not_answer(rails, ibqos):
+    """Half of the rail's ports stand for it, and say that it is as the others; the other half is not known, and never clean."""
+    paths = rails(QOS, QOS, QOS, rules={1: ["node=leaf-02-r1 attr=SL2VL : answer status=0xc"]})
+    r = ibqos("rails", "--format", "json", *paths).ok(3)
+    assert [(x["code"], x["node"], x["port"], x["what"], x["got"]) for x in r.json["findings"] if x["severity"] != "note"] == [
+        ("rail-tables-unknown", "leaf-02-r1", None, "rail r1, SL2VL", "not all answered, at 3 of the 3 cabled ports")]
+    text = ibqos("rails", *paths).ok(3).stdout
+    assert "unknown: r1: leaf-02-r1 to spine-01-r1[2]: tables of a rail, or of some of its ports, are not known" in text
+
+
 def test_looked_at_hours_apart(rails, ibqos):
     """What changed in between would look like a difference: said, as a note."""
     paths = rails(QOS, QOS)

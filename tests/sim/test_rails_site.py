@@ -70,6 +70,46 @@ def test_the_site_file_goes_before_what_most_have(rails):
     assert (x["code"], x["what"]) == ("rail-host-wrong", "host gpu-003")
 
 
+def test_ports_of_two_fabrics_exchanged_in_the_site_file(rails):
+    """All hosts are alike: told once, as the site file's fault and not as one of each host's cables; and who is otherwise by itself."""
+    members = plan(5)
+    members[0].remove(("gpu-005", "mlx5_0")), members[0].append(("gpu-005", "mlx5_2"))
+    members[2].remove(("gpu-005", "mlx5_2")), members[2].append(("gpu-005", "mlx5_0"))
+    swapped = {"rail0": {"adapters": ["mlx5_1"]}, "rail1": {"adapters": ["mlx5_0"]}, "rail2": {"adapters": ["mlx5_2"]}}
+    site = rails(members, swapped)
+    r = site.ibqos("rails", "--format", "json").ok(1)
+    wrong = [(x["code"], x["what"], x["wanted"], x["got"], x["detail"]) for x in r.json["findings"] if x["code"].endswith("-wrong")]
+    assert sorted(wrong) == [
+        ("rail-host-wrong", "host gpu-005", "mlx5_2 in rail2; mlx5_1 in rail0; mlx5_0 in rail1",
+         "mlx5_2 in rail0; mlx5_1 in rail1; mlx5_0 in rail2",
+         "all of its adapters: they may only be numbered in another order than those of the others"),
+        ("rail-site-wrong", "4 of the 5 hosts that have mlx5_0, the first gpu-001", "mlx5_0 in rail1; mlx5_1 in rail0",
+         "mlx5_0 in rail0; mlx5_1 in rail1", "the two are exchanged, on each of them")]
+    assert r.json["compared"]["hosts_odd"] == 5
+    (x,) = [x for x in r.json["findings"] if x["code"] == "rail-site-wrong"]
+    assert "site file" in x["title"] and "ports" in x["advice"]
+
+
+def test_few_tables_unanswered_are_unknown(rails):
+    """However few they are, live and from files: each device that did not answer is named, with its rail."""
+    site = rails(plan(6))
+    site.fabrics["rail1"].rules("node=gpu-003 attr=SL2VL : answer status=0xc", "node=gpu-005 attr=VLArb : timeout")
+    site.fabrics["rail2"].rules("node=leaf-01-r2 attr=SL2VL : answer status=0xc")
+    wanted = [("rail1", "gpu-003 mlx5_1", 1, "rail rail1, SL2VL", "no answer"),
+              ("rail1", "gpu-005 mlx5_1", 1, "rail rail1, VLArb low, VLArb high", "no answer"),
+              ("rail2", None, None, "rail rail2", "not known: SL2VL of switch ports to adapters")]
+    r = site.ibqos("rails", "--format", "json").ok(3)
+    got = [(x["fabric"], x["node"], x["port"], x["what"], x["got"]) for x in r.json["findings"] if x["code"] == "rail-tables-unknown"]
+    assert sorted(got, key=str) == wanted
+    folder = os.path.join(site.dir, "snaps")
+    site.ibqos("snapshot", folder).ok(3)
+    by_files = run.run([run.binary(), "rails", "--format", "json", *(f"{n}={folder}/{n}.snap" for n in site.fabrics)]).ok(3)
+    got = [(x["node"], x["port"], x["what"], x["got"]) for x in by_files.json["findings"] if x["code"] == "rail-tables-unknown"]
+    assert sorted(got, key=str) == sorted((x[1:] for x in wanted), key=str)
+    nagios = site.ibqos("rails", "--format", "nagios").ok(3).stdout
+    assert "rail1 2 rail-tables-unknown" in nagios
+
+
 def test_a_host_alone_is_held_to_the_site_file(rails):
     members = [[("login", "mlx5_0"), ("gpu-001", "mlx5_0")], [("login", "mlx5_1"), ("gpu-001", "mlx5_2")],
                [("login", "mlx5_2"), ("gpu-001", "mlx5_1")]]
