@@ -31,6 +31,7 @@ struct apply_options {
 	bool standby_later; /* go on although a standby has not the same files */
 	const char *stage;  /* a folder: files are written there and nothing else is done; NULL */
 	bool wait_only;	    /* nothing is written and OpenSM not told: read back until the ports hold the policy */
+	const char *again;  /* what this run was told, for commands that are printed: " -C mlx5_3 ...", as sh takes it; NULL: nothing */
 	bool elsewhere;	    /* (wait_only) OpenSM runs on another host: one here with that config is not the one meant */
 	bool (*progress)(void *arg, const char *step, const struct verify_result *result); /* may be NULL; false: stop */
 	void *progress_arg;

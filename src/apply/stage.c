@@ -101,7 +101,7 @@ static bool is_elsewhere(struct transaction *t)
 }
 
 /* How this OpenSM is told to read its files again. */
-static void tell_reload(FILE *out, const struct apply_preflight *p)
+static void tell_reload(FILE *out, const struct apply_preflight *p, const char *conf)
 {
 	if (p->facts.flavour != OPENSM_TESTED && p->pid != 0)
 		fprintf(out, "# reload it as its vendor says: ibqos does not know this OpenSM\n");
@@ -109,8 +109,10 @@ static void tell_reload(FILE *out, const struct apply_preflight *p)
 		fprintf(out, "systemctl kill -s HUP %s\n", p->facts.unit);
 	else if (p->pid != 0)
 		fprintf(out, "kill -HUP %d\n", p->pid);
-	else
-		fprintf(out, "kill -HUP $(pidof opensm)    # where it runs\n");
+	else {
+		fprintf(out, "# where it runs:\n");
+		tell_reload_of(out, conf);
+	}
 }
 
 /*
@@ -131,10 +133,8 @@ static int tell_steps(FILE *out, const struct transaction *t, const char *policy
 		if (!t->conf.now.text)
 			fprintf(out, "# there was no config: OpenSM has to be started again, a reload does not make it read one\n");
 		else
-			tell_reload(out, p);
-		fprintf(out, "ibqos apply --wait-only");
-		error = error ? error : tell_state_dir(out, t);
-		fprintf(out, " %s\n", policy);
+			tell_reload(out, p, conf);
+		fprintf(out, "ibqos apply --wait-only%s %s\n", again(t), policy);
 	}
 	free(folder);
 	free(conf);
@@ -224,7 +224,8 @@ static int tell_other_host(const char *folder, char **text)
 				   "# OpenSM runs on another host: copy %s/" STAGED_POLICY " there, and there\n"
 				   "ibqos plan " STAGED_POLICY "\n"
 				   "ibqos apply " STAGED_POLICY "\n"
-				   "# with --opensm-config FILE, where its config is another than the policy names\n", word) : -1;
+				   "# with --opensm-config FILE, where its config is another than the policy names, and -C and -P, where its\n"
+				   "# port is not the first active one\n", word) : -1;
 
 	free(word);
 	if (made < 0)

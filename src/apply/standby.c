@@ -276,10 +276,49 @@ void apply_standby_todo(const struct ibqos_ctx *ctx, const char *conf_path, stru
 
 /* --- what is to be done there --- */
 
+const char *again(const struct transaction *t)
+{
+	return t->options->again ? t->options->again : "";
+}
+
 /* The first word of its name: what a host is called, as a rule. */
 static char *host_of(const struct preflight_sm *sm)
 {
 	return sm->name && *sm->name ? strndup(sm->name, strcspn(sm->name, " ")) : strdup("HOST");
+}
+
+/* Standbys that this run was told of, but for the one that a command is about. */
+static int tell_others(FILE *out, const struct transaction *t, const struct preflight_sm *but)
+{
+	for (size_t i = 0; i < t->options->standby_count; i++) {
+		const struct apply_standby *standby = &t->options->standby[i];
+		char *word;
+
+		if (is_host(but, standby->host))
+			continue;
+		word = text_shell_word(standby->host);
+		if (!word)
+			return -ENOMEM;
+		fprintf(out, " --standby %s:%s", word, standby->digest);
+		free(word);
+	}
+	return 0;
+}
+
+/*
+ * A host may run an OpenSM for each of several fabrics, and a SIGHUP brings what others have edited into force too: it is
+ * for those alone that were started with this config. As OpenSM's getopt_long_only() takes it; without any it reads its default.
+ */
+void tell_reload_of(FILE *out, const char *conf)
+{
+	bool is_default = strcmp(conf, OPENSM_CONFIG) == 0;
+
+	fprintf(out, "told=; for p in $(pidof opensm); do args=$(tr '\\0' '\\n' </proc/$p/cmdline); "
+		     "if printf '%%s\\n' \"$args\" | grep -qxF -e %s -e -F%s -e --config=%s -e -config=%s", conf, conf, conf, conf);
+	if (is_default)
+		fprintf(out, " || ! printf '%%s\\n' \"$args\" | grep -qE '^(-F|--?config)'");
+	fprintf(out, "; then kill -HUP $p && told=$p; fi; done\n"
+		     "[ \"$told\" ] || { echo not reloaded: no OpenSM was started with %s >&2; false; }\n", conf);
 }
 
 static int tell_one(FILE *out, const struct transaction *t, const struct preflight_sm *sm, const char *folder,
@@ -303,11 +342,13 @@ static int tell_one(FILE *out, const struct transaction *t, const struct preflig
 	}
 	if (word) {
 		fprintf(out, "ssh %s %s <%s/qos-policy.conf\n", host, word, from);
-		fprintf(out, "ssh %s 'kill -HUP $(pidof opensm)'\n", host);
+		fprintf(out, "ssh %s sh <<'EOF'\n", host);
+		tell_reload_of(out, conf);
+		fprintf(out, "EOF\n");
 		fprintf(out, "ssh %s sh <<'EOF'    # it must print %s\n%s\nEOF\n", host, t->result->preflight.digest, command);
 		fprintf(out, "ibqos apply --standby %s:%s", host, t->result->preflight.digest);
-		error = tell_state_dir(out, t);
-		fprintf(out, " %s\n", policy);
+		error = tell_others(out, t, sm);
+		fprintf(out, "%s %s\n", again(t), policy);
 	}
 	free(host);
 	free(conf);
@@ -317,20 +358,6 @@ static int tell_one(FILE *out, const struct transaction *t, const struct preflig
 	free(from);
 	free(word);
 	return error;
-}
-
-int tell_state_dir(FILE *out, const struct transaction *t)
-{
-	char *word;
-
-	if (strcmp(t->ctx->state_dir, IBQOS_STATE_DIR) == 0)
-		return 0;
-	word = text_shell_word(t->ctx->state_dir);
-	if (!word)
-		return -ENOMEM;
-	fprintf(out, " --state-dir %s", word);
-	free(word);
-	return 0;
 }
 
 int tell_standbys(FILE *out, const struct transaction *t, const char *folder, const char *policy)
@@ -343,9 +370,8 @@ int tell_standbys(FILE *out, const struct transaction *t, const char *folder, co
 		if (!p->sms[i].standby || p->sms[i].files == PREFLIGHT_CONFIRMED)
 			continue;
 		if (!staged) {
-			fprintf(out, "# first: STAGED is a folder that this makes, with what is copied below\nibqos apply --stage STAGED");
-			error = tell_state_dir(out, t);
-			fprintf(out, " %s\n", policy);
+			fprintf(out, "# first: STAGED is a folder that this makes, with what is copied below\n"
+				     "ibqos apply --stage STAGED%s %s\n", again(t), policy);
 			staged = true;
 		}
 		if (error == 0)

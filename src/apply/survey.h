@@ -41,8 +41,10 @@ void tell_master_unknown(struct transaction *t);
 bool judge_standbys(struct transaction *t);
 /* Keeps what came of it; where the old files are back, says so of standbys that have the new ones. */
 void settle_standbys(struct transaction *t);
-/* " --state-dir DIR" for a printed command, where it is not the default one. */
-int tell_state_dir(FILE *out, const struct transaction *t);
+/* What this run was told, for a printed command: " --state-dir DIR"; "". */
+const char *again(const struct transaction *t);
+/* The commands that tell the OpenSM of a config, a word for sh, and no other on that host, to reload. */
+void tell_reload_of(FILE *out, const char *conf);
 
 /* The commands for each standby that is not confirmed; `folder` (NULL: not written yet) and `policy` as words for sh. */
 int tell_standbys(FILE *out, const struct transaction *t, const char *folder, const char *policy);

@@ -5,6 +5,7 @@
 
 #include "confirm.h"
 #include "policy_plan.h"
+#include "words.h"
 
 struct apply_command {
 	struct cmd_options common; /* first: children get the same pointer */
@@ -110,9 +111,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->apply.stage && o->apply.wait_only)
 			argp_error(state, "--stage and --wait-only exclude each other");
 		if (o->common.site && !o->apply.stage)
-			argp_error(state, "--site needs --stage: each fabric is changed by a run of its own");
+			argp_error(state, "--site needs --stage: each fabric is changed by a run of its own, with what the site file has for it: "
+					  "ibqos apply -C CA -P PORT --opensm-config FILE --state-dir DIR POLICY");
 		if (cmd_opensm_elsewhere(&o->common) && !o->apply.stage && !o->apply.wait_only)
 			argp_error(state, "--opensm-config none: files are installed on the host where OpenSM runs; --stage prepares that");
+		if (o->apply.confirm_within_s != 0 && o->common.m_key && strcmp(o->common.m_key, "prompt") == 0)
+			argp_error(state, "--confirm-within: its timer has no terminal to ask for the M_Key at; put the key into a file");
 		if (o->apply.confirm_within_s != 0 && o->apply.confirm_within_s <= o->apply.deadline_s)
 			argp_error(state, "--confirm-within must be longer than --deadline, %u s, which it includes",
 				   o->apply.deadline_s);
@@ -141,7 +145,8 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 	struct apply_result result = {0};
 	struct undo_command undo = {0};
 	struct cmd_session s;
-	struct cmd_plan p;
+	struct cmd_plan p = {0};
+	char *again;
 	int error;
 
 	cmd_defaults(&options.common, ctx);
@@ -153,7 +158,10 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 	}
 	if (!session_begin(&s, ctx, &options.common))
 		return IBQOS_EXIT_UNKNOWN;
-	if (cmd_compile(&s, options.common.argument[0], options.plan_flags, &p)) {
+	options.apply.again = again = words_again(ctx, argc, argv);
+	if (!again)
+		session_fail(&s, "out of memory");
+	else if (cmd_compile(&s, options.common.argument[0], options.plan_flags, &p)) {
 		cmd_apply_begin(&options.apply, &s);
 		options.apply.elsewhere = cmd_opensm_elsewhere(&options.common);
 		error = cmd_undo_command(&options.common, &options.apply, &undo);
@@ -169,6 +177,7 @@ enum ibqos_exit cmd_apply(struct ibqos_ctx *ctx, int argc, char **argv)
 	apply_result_clear(&result);
 	cmd_undo_command_clear(&undo);
 	free(options.standby);
+	free(again);
 	cmd_plan_clear(&p);
 	return session_end(&s);
 }

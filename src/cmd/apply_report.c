@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* What apply and rollback share. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "apply_report.h"
@@ -98,6 +99,21 @@ static void report_ports(struct report *r, const char *key, const char *title, c
 	report_section_end(r);
 }
 
+#define TO_CONFIRM "to be confirmed, or it is undone: ibqos confirm"
+
+/* The command, with the history that it is in. */
+static void report_confirm(struct cmd_session *s, const char *id)
+{
+	char *word = text_shell_word(s->ctx->state_dir), *title = NULL;
+
+	if (strcmp(s->ctx->state_dir, IBQOS_STATE_DIR) != 0 && word &&
+	    asprintf(&title, TO_CONFIRM " --state-dir %s", word) < 0)
+		title = NULL;
+	report_string(s->report, "confirm", title ? title : TO_CONFIRM, id);
+	free(title);
+	free(word);
+}
+
 void cmd_apply_end(struct cmd_session *s, const struct apply_result *result, int error)
 {
 	struct report *r = s->report;
@@ -124,7 +140,7 @@ void cmd_apply_end(struct cmd_session *s, const struct apply_result *result, int
 	if (result->outcome == APPLY_APPLIED || result->outcome == APPLY_WAITED)
 		report_real(r, "seconds", "until the last port read right", result->seconds, 1, "s");
 	if (result->confirm_id)
-		report_string(r, "confirm", "to be confirmed, or it is undone: ibqos confirm", result->confirm_id);
+		report_confirm(s, result->confirm_id);
 	if (result->history)
 		report_string(r, "history", "files before and after", result->history);
 	if (result->restarted)

@@ -72,7 +72,17 @@ __attribute__((format(printf, 2, 3))) static void add(struct undo_command *c, co
 	keep(c, text);
 }
 
-/* Nothing of it may depend on where and by whom the timer is run. */
+/* A file or folder that is named from here. */
+static void add_path(struct undo_command *c, const char *option, const char *path, const char *cwd)
+{
+	if (path)
+		add(c, "--%s=%s%s%s", option, *path == '/' ? "" : cwd, *path == '/' ? "" : "/", path);
+}
+
+/*
+ * Nothing of it may depend on where and by whom the timer is run, and it is to ask the same port, by the same keys: files, that
+ * is, of which the command line of the timer tells only the name.
+ */
 int cmd_undo_command(const struct cmd_options *options, const struct apply_options *apply, struct undo_command *c)
 {
 	const struct mad_limits *limits = &options->source.limits;
@@ -86,8 +96,7 @@ int cmd_undo_command(const struct cmd_options *options, const struct apply_optio
 	self[length] = '\0';
 	add(c, "%s", self);
 	add(c, "rollback");
-	add(c, "--state-dir=%s%s%s", *options->ctx->state_dir == '/' ? "" : cwd, *options->ctx->state_dir == '/' ? "" : "/",
-	    options->ctx->state_dir);
+	add_path(c, "state-dir", options->ctx->state_dir, cwd);
 	add(c, "--deadline=%u", apply->deadline_s);
 	add(c, "--allow-incomplete"); /* what does not answer is no reason to leave it as it is */
 	add(c, "--timeout=%u", limits->timeout_ms);
@@ -97,6 +106,15 @@ int cmd_undo_command(const struct cmd_options *options, const struct apply_optio
 		add(c, "--Ca=%s", options->source.device);
 	if (options->source.port != 0)
 		add(c, "--Port=%d", options->source.port);
+	if (options->source.port_guid != 0)
+		add(c, "--port-guid=0x%016llx", (unsigned long long)options->source.port_guid);
+	if (options->source.directed)
+		add(c, "--directed-route");
+	if (options->source.pkey_index != 0)
+		add(c, "--pkey-idx=%u", options->source.pkey_index);
+	add_path(c, "m_key", options->m_key, cwd);
+	add_path(c, "guid2mkey", options->guid2mkey, cwd);
+	add_path(c, "config", options->config, cwd);
 	for (unsigned i = 0; i < trust->user_count; i++) /* numbers: what the timer trusts is what is trusted now */
 		add(c, "--trust=%u", (unsigned)trust->users[i]);
 	for (unsigned i = 0; i < trust->group_count; i++)

@@ -5,7 +5,7 @@
 
 #include "apply_report.h"
 
-#define UNDO_WORDS (16 + 2 * TRUST_MAX)
+#define UNDO_WORDS (24 + 2 * TRUST_MAX)
 struct undo_command {
 	char *argv[UNDO_WORDS]; /* up to NULL */
 	unsigned count;

@@ -4,6 +4,7 @@
  * too, what stays here, and what cannot be meant for many fabrics.
  */
 #include "site_args.h"
+#include "words.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -61,25 +62,16 @@ static bool keep(const struct ibqos_ctx *ctx, struct site_words *words, const ch
 	return true;
 }
 
-/* The option of a name as getopt_long(3) takes it, in full or as much as no other begins with; or of a letter. */
-static void find_option(const struct argp *argp, const char *name, size_t length, int letter, const struct argp_option **found,
-			bool *whole)
-{
-	for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc); o++) {
-		bool same = o->name && name && strncmp(o->name, name, length) == 0;
+struct sorting {
+	struct ibqos_ctx *ctx;
+	struct site_words *words;
+};
 
-		if (letter && o->key == letter)
-			*found = o;
-		if (same && (!*whole || o->name[length] == '\0'))
-			*found = o;
-		*whole |= same && o->name[length] == '\0';
-	}
-	for (const struct argp_child *c = argp->children; c && c->argp; c++)
-		find_option(c->argp, name, length, letter, found, whole);
-}
-
-static bool take_option(struct ibqos_ctx *ctx, struct site_words *words, const struct argp_option *option, const char *value)
+static bool take_option(void *arg, const struct argp_option *option, const char *value)
 {
+	const struct sorting *sorting = arg;
+	struct ibqos_ctx *ctx = sorting->ctx;
+	struct site_words *words = sorting->words;
 	char *joined;
 
 	for (unsigned i = 0; kept[i]; i++)
@@ -112,55 +104,12 @@ static bool take_option(struct ibqos_ctx *ctx, struct site_words *words, const s
 	return false;
 }
 
-/* "-vt500": letters, the last of which may have a value, here or in the next word. */
-static bool take_letters(struct ibqos_ctx *ctx, struct site_words *words, const struct argp *argp, char **argv, int *at)
-{
-	for (const char *letter = argv[*at] + 1; *letter; letter++) {
-		const struct argp_option *option = NULL;
-		bool whole = false;
-		const char *value = NULL;
-
-		find_option(argp, NULL, 0, *letter, &option, &whole);
-		if (!option)
-			return true; /* argp would have refused it */
-		if (option->arg)
-			value = letter[1] ? letter + 1 : argv[++*at];
-		if (!take_option(ctx, words, option, value))
-			return false;
-		if (value)
-			break;
-	}
-	return true;
-}
-
 bool site_words_sort(struct ibqos_ctx *ctx, const struct cmd_options *options, int argc, char **argv, struct site_words *words)
 {
-	const struct argp *argp = cmd_find(cmd_table, ctx->command)->argp;
+	struct sorting sorting = {ctx, words};
 
 	*words = (struct site_words){.options = options};
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		const struct argp_option *option = NULL;
-		size_t length;
-		bool whole = false;
-		const char *value = NULL;
-
-		if (strncmp(argv[i], "--", 2) != 0) {
-			if (argv[i][0] == '-' && argv[i][1] && !take_letters(ctx, words, argp, argv, &i))
-				return false;
-			continue; /* arguments are in the options already */
-		}
-		length = strcspn(argv[i] + 2, "=");
-		find_option(argp, argv[i] + 2, length, 0, &option, &whole);
-		if (!option)
-			continue;
-		if (argv[i][2 + length] == '=')
-			value = argv[i] + 2 + length + 1;
-		else if (option->arg && i + 1 < argc)
-			value = argv[++i];
-		if (!take_option(ctx, words, option, value))
-			return false;
-	}
-	return true;
+	return words_walk(cmd_find(cmd_table, ctx->command)->argp, argc, argv, take_option, &sorting);
 }
 
 void site_words_clear(struct site_words *words)

@@ -111,6 +111,23 @@ def test_nobody_confirms(rig):
     assert codes(rig.ibqos("confirm").ok(3)) == {"confirm-not-waiting"}
 
 
+def test_the_timer_asks_as_the_change_did(rig, ibqos):
+    """The same port and keys, whatever folder it is run in; and what is printed confirms this change."""
+    for name in ("keys", "m_key"):
+        with open(rig.f.path(name), "w", encoding="ascii") as f:
+            f.write("0x0\n" if name == "m_key" else "")
+        os.chmod(rig.f.path(name), 0o600)
+    guid = rig.f.net.first.port_guid()
+    r = rig.f.ibqos("apply", rig.path, "--confirm-within", "10m", "--port-guid", hex(guid), "--guid2mkey", "keys", "-y", "m_key",
+                    "--state-dir", "state", env=rig.env).ok()
+    assert {f"--port-guid=0x{guid:016x}", f"--guid2mkey={rig.f.path('keys')}", f"--m_key={rig.f.path('m_key')}",
+            f"--state-dir={rig.f.path('state')}"} <= set(rig.timer())
+    assert re.search(r"^ *to be confirmed, or it is undone: ibqos confirm --state-dir state: +\d{8}T\d{6}Z", r.stdout, re.M), r.stdout
+    assert rig.fire().ok().json["apply"]["outcome"] == "rolled back"
+    r = ibqos("apply", "p.yaml", "--confirm-within", "10m", "--m_key", "prompt")
+    assert r.returncode == 3 and "no terminal" in r.stderr
+
+
 def test_confirmed(rig):
     change = rig.apply().ok().json["apply"]["confirm"]
     new = rig.files()

@@ -2,10 +2,14 @@
 """Several rails, an OpenSM each, all on one host: what changes one of them asks that one's ports, and the commands that are
 printed are about that one."""
 import os
+import shlex
+import shutil
+import subprocess
 
 import pytest
 
 from kit import policy
+from kit.sites import Site
 from tools import netgen_rails as gen
 
 SHAPE = dict(leaves=1, spines=0, switch_ports=8, speed="EDR")
@@ -114,3 +118,86 @@ def test_waiting_at_the_port_of_another_rail(rails):
     assert r.json["apply"]["outcome"] == "every port holds the tables"
     r = one.apply("--wait-only", "--deadline", "1").ok(2)
     assert "apply-lag" in serious(r)
+
+
+# --- commands that are printed ---
+
+
+def words(line):
+    """A printed ibqos command, without its first word."""
+    first, *rest = shlex.split(line)
+    assert first == "ibqos"
+    return rest
+
+
+def lines(r, start):
+    return [line for line in r.json["to_do"].splitlines() if line.startswith(start)]
+
+
+def test_what_the_run_was_told_is_in_the_commands(rails, tmp_path):
+    """Pasted where the default port and the policy's own config are another rail's, they are about this one all the same."""
+    one, other = rails()
+    keys = tmp_path / "guid2mkey"
+    keys.write_text("")
+    keys.chmod(0o600)
+    path = tmp_path / "policy.yaml"
+    path.write_text(f"{policy.text(None)}opensm:\n  config: {other.sm.config}\n")
+    asked = ["-P1", "--opensm-config", one.sm.config, "--guid2mkey", str(keys), "-t", "900", "--fabric=rail 3", *one.state]
+    r = one.f.ibqos("apply", path, "--stage", tmp_path / "s", "--format", "json", "-q", *asked).ok()
+    (wait,) = lines(r, "ibqos apply")
+    assert wait == (f"ibqos apply --wait-only -P 1 --opensm-config {one.sm.config} --guid2mkey {keys} -t 900 --fabric 'rail 3' "
+                    f"--state-dir {one.state[1]} {path}")
+    assert f"kill -HUP {one.sm.pid}\n" in r.json["to_do"]
+    other.apply().ok()
+    refused = other.f.ibqos(*words(wait), "--format", "json").ok(3)
+    assert serious(refused) == {"apply-not-master"}
+    not_master(refused, one)
+    # the steps, then that line, where it is meant to be
+    subprocess.run(["sh", "-e", "-c", r.json["to_do"].replace(wait, "")], check=True, timeout=60)
+    assert one.f.ibqos(*words(wait), "--format", "json").ok().json["apply"]["outcome"] == "every port holds the tables"
+
+
+def test_a_site_tells_each_fabric_its_own_commands(rails, tmp_path):
+    pair = rails()
+    keys = tmp_path / "guid2mkey"
+    keys.write_text("")
+    keys.chmod(0o600)
+    own = {f"rail{i}": {"port": {"ca": "ibsim0", "port": 1}, "guid2mkey": str(keys), "history": rail.state[1],
+                        "opensm": {"config": rail.sm.config}} for i, rail in enumerate(pair)}
+    path = policy.write(pair[0].f, None, name="bare.yaml")
+    site = Site(tmp_path, {f"rail{i}": rail.f for i, rail in enumerate(pair)}, {"timeout": 120, "policy": path}, own)
+    r = site.ibqos("apply", "--stage", tmp_path / "s", "--allow-drop").ok()
+    waits = [line for line in r.stdout.splitlines() if line.startswith("ibqos apply --wait-only")]
+    assert len(waits) == 2
+    for i, (rail, line) in enumerate(zip(pair, waits)):
+        assert line == (f"ibqos apply --wait-only --fabric rail{i} --allow-drop -C ibsim0 -P 1 --guid2mkey {keys} --opensm-config "
+                        f"{rail.sm.config} --state-dir {rail.state[1]} {path}")
+        refused = pair[1 - i].f.ibqos(*words(line), "--deadline", "1", "--format", "json").ok(3)
+        not_master(refused, rail)
+
+
+def reload_of(r):
+    """The printed commands that reload an OpenSM, of a run that found none of this config here."""
+    text = r.json["to_do"]
+    return text[text.index("# where it runs:"):text.index("ibqos apply --wait-only")]
+
+
+def test_one_of_several_opensms_of_a_host_is_reloaded(rails, tmp_path):
+    """What is printed for another host names the OpenSM by its config; the others of that host are let be."""
+    one, other = rails()
+    elsewhere = tmp_path / "it's there.conf"
+    shutil.copy(one.sm.config, elsewhere)
+    r = one.apply("--opensm-config", str(elsewhere), "--stage", tmp_path / "s").ok()
+    text = reload_of(r)
+    name = shlex.quote(str(elsewhere)).replace("\"'\"", "\\'")
+    assert name in text
+    # there it is none's
+    p = subprocess.run(["sh", "-e", "-c", text], capture_output=True, text=True, timeout=60)
+    assert p.returncode == 1 and "no OpenSM was started with" in p.stderr
+    before = other.sm.sweeps()
+    sweeps = one.sm.sweeps()
+    subprocess.run(["sh", "-e", "-c", text.replace(name, one.sm.config)], check=True, timeout=60)
+    one.sm.wait_sweep(sweeps + 1)
+    # a sweep of the other that began later is seen to be its own: it was not told before
+    other.sm.hup()
+    assert other.sm.sweeps() == before + 1

@@ -121,8 +121,8 @@ def test_files_are_staged_for_each_fabric(rails, tmp_path):
     with open(fabrics["rail0"].sms[0].config, "rb") as f:
         assert f.read() == before
     assert sorted(os.listdir(staged / "rail0")) == ["opensm.conf", "qos-keys.conf", "qos-policy.conf"]
-    alone = fabrics["rail0"].ibqos("apply", "--stage", tmp_path / "alone", "--opensm-config", fabrics["rail0"].sms[0].config, path,
-                                   "--state-dir", tmp_path / "history", "--format", "json").ok(0, 1).json
+    alone = fabrics["rail0"].ibqos("apply", "--stage", tmp_path / "alone", "--fabric", "rail0", "--opensm-config",
+                                   fabrics["rail0"].sms[0].config, path, "--state-dir", tmp_path / "history", "--format", "json").ok(0, 1).json
     assert by_fabric(r)["rail0"]["to_do"].replace(f"{staged}/rail0", "IT") == alone["to_do"].replace(f"{tmp_path}/alone", "IT")
     for name in os.listdir(staged / "rail0"):
         assert (staged / "rail0" / name).read_text() == (tmp_path / "alone" / name).read_text()

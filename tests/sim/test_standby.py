@@ -50,13 +50,11 @@ def keep(r):
 
 def run_steps(text, host, sm, master, tmp_path):
     """The commands that were printed for a host, as an admin would run them: ssh is a shell here, its files are
-    those of that host's OpenSM, and its pidof knows that one alone. Returns what the hash command printed."""
+    those of that host's OpenSM, which is one of several here. Returns what the hash command printed."""
     bin_ = tmp_path / "bin"
     bin_.mkdir(exist_ok=True)
     (bin_ / "ssh").write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
-    (bin_ / "pidof").write_text(f"#!/bin/sh\necho {sm.pid}\n")
-    for tool in ("ssh", "pidof"):
-        (bin_ / tool).chmod(0o755)
+    (bin_ / "ssh").chmod(0o755)
     lines = text.splitlines()
     mine = lines[next(i for i, line in enumerate(lines) if line.startswith(f"# {host}")):]
     mine = mine[:next(i for i, line in enumerate(mine) if line.startswith("ibqos apply --standby"))]
