@@ -89,6 +89,7 @@ struct apply_entry {
 	int64_t uid, login_uid;	    /* of the first; of whoever logged in, 0: not known, or root */
 	char *ibqos;		    /* version */
 	char *policy_path, *policy; /* where it was read from; its name */
+	char *config;		    /* path of the opensm.conf that it changed: which OpenSM's change it is */
 	const char *state;	    /* static: "in force", "undone", "cut short", "nothing was written" */
 	bool in_force;
 	const char *confirm; /* static: "waiting", "confirmed"; NULL: it needs none */

@@ -167,6 +167,7 @@ static void take_manifest(struct apply_entry *e)
 		e->sudo_user = manifest_text(manifest, "sudo_user");
 		e->ibqos = manifest_text(manifest, "ibqos");
 		e->policy_path = manifest_text(manifest, "policy");
+		e->config = manifest_text(manifest, "opensm_conf");
 		if (json_object_object_get_ex(manifest, "uid", &value))
 			e->uid = json_object_get_int64(value);
 		if (json_object_object_get_ex(manifest, "login_uid", &value))
@@ -317,6 +318,7 @@ void apply_history_free(struct apply_entry *entries, size_t count)
 		free(e->sudo_user);
 		free(e->ibqos);
 		free(e->policy_path);
+		free(e->config);
 		free(e->policy);
 		free(e->outcome);
 		free(e->journal);

@@ -313,7 +313,7 @@ void tell_reload_of(FILE *out, const char *conf)
 {
 	bool is_default = strcmp(conf, OPENSM_CONFIG) == 0;
 
-	fprintf(out, "told=; for p in $(pidof opensm); do args=$(tr '\\0' '\\n' </proc/$p/cmdline); "
+	fprintf(out, "told=; for p in $(pidof opensm); do args=$(cat /proc/$p/cmdline 2>/dev/null | tr '\\0' '\\n'); "
 		     "if printf '%%s\\n' \"$args\" | grep -qxF -e %s -e -F%s -e --config=%s -e -config=%s", conf, conf, conf, conf);
 	if (is_default)
 		fprintf(out, " || ! printf '%%s\\n' \"$args\" | grep -qE '^(-F|--?config)'");

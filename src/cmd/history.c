@@ -38,6 +38,7 @@ static void list(struct report *r, const struct apply_entry *entries, size_t cou
 		{.key = "outcome", .title = "outcome", .type = REPORT_STRING},
 		{.key = "confirm", .title = "confirmation", .type = REPORT_STRING},
 		{.key = "can_roll_back", .title = "can be rolled back", .type = REPORT_BOOL},
+		{.key = "opensm_config", .title = "OpenSM's config", .type = REPORT_STRING},
 	};
 
 	report_table(r, "history", "changes, newest first", columns, sizeof(columns) / sizeof(columns[0]));
@@ -52,6 +53,7 @@ static void list(struct report *r, const struct apply_entry *entries, size_t cou
 		report_cell_string(r, e->outcome);
 		report_cell_if(r, e->confirm);
 		report_cell_bool(r, e->can_undo);
+		report_cell_string(r, e->config);
 		report_row_end(r);
 	}
 	report_table_end(r);
@@ -71,6 +73,7 @@ static void show(struct report *r, const struct apply_entry *e)
 	report_string(r, "sudo_user", "by sudo", e->sudo_user ? e->sudo_user : "no");
 	report_string(r, "policy", e->policy || !e->policy_path ? "policy" : NULL, e->policy);
 	report_string(r, "policy_path", e->policy ? "read from" : "policy, read from", e->policy_path);
+	report_string(r, "opensm_config", "OpenSM's config", e->config);
 	report_string(r, "ibqos_then", "ibqos", e->ibqos);
 	report_string(r, "state", "state", e->state);
 	report_string(r, REPORT_OUTCOME, "outcome", e->outcome);

@@ -2,6 +2,7 @@
 """Several rails, an OpenSM each, all on one host: what changes one of them asks that one's ports, and the commands that are
 printed are about that one."""
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -118,6 +119,18 @@ def test_waiting_at_the_port_of_another_rail(rails):
     assert r.json["apply"]["outcome"] == "every port holds the tables"
     r = one.apply("--wait-only", "--deadline", "1").ok(2)
     assert "apply-lag" in serious(r)
+
+
+def test_the_history_tells_whose_change_each_is(rails):
+    """Two OpenSMs in one history."""
+    one, other = rails()
+    one.apply().ok()
+    other.f.ibqos("apply", other.policy, *one.state).ok()
+    rows = one.ibqos("history").ok().json["history"]
+    assert [x["opensm_config"] for x in rows] == [other.sm.config, one.sm.config]
+    assert one.ibqos("history", rows[1]["id"]).ok().json["change"]["opensm_config"] == one.sm.config
+    text = one.f.ibqos("history", *one.state).ok().stdout
+    assert all(re.search(rf"^ *{re.escape(x['id'])} .* {re.escape(x['opensm_config'])}$", text, re.M) for x in rows), text
 
 
 # --- commands that are printed ---
