@@ -19,13 +19,16 @@ static void on_signal(int number)
 
 static void catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = 0};
+	static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = 0}, before;
 
 	/* The handler stays: a second Ctrl-C must not end a roll back half-way. */
 	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
+		/* what a parent left ignored stays so: that is what nohup is for */
+		if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(stops[i], &action, NULL);
+	}
 	signal(SIGXFSZ, SIG_IGN); /* a file size limit is a failed write like any other */
 	/* A reader that goes away (ibqos | head) must not end an apply half-way. */
 	signal(SIGPIPE, SIG_IGN);

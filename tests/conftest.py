@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import signal
 import sys
 
 import pytest
@@ -17,6 +18,10 @@ def pytest_sessionstart(session):
     reason = run.fence()
     if reason:
         pytest.exit(reason, returncode=3)
+    # ibqos leaves ignored what is so already, as a shell without job control has it in what it starts beside itself
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture

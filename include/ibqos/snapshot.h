@@ -115,6 +115,7 @@ struct snapshot_merged {
 	uint64_t oldest, newest; /* when they were taken */
 	uint32_t links;		 /* that older ones have otherwise */
 	uint64_t answers;	 /* that they have otherwise, counters apart */
+	uint64_t undecided;	 /* of ports, links, answers and the subnet manager: that two of one second have otherwise */
 	uint64_t filled;	 /* that one of them lacked, for want of an answer, and another has */
 };
 #define SNAPSHOT_MERGE_ANSWERS ((size_t)64000000) /* of all parts together, at most: four of 11,664 hosts each */

@@ -365,6 +365,7 @@ static bool read_finding(struct reader *r)
 static bool read_ack(struct reader *r)
 {
 	struct state *s = r->state;
+	const struct state_ack *first;
 	struct state_ack *a;
 
 	if (!grow(r, (void **)&s->acks, &s->ack_room, s->ack_count + 1, sizeof(*s->acks)))
@@ -374,6 +375,9 @@ static bool read_ack(struct reader *r)
 	if (!code_of(r, &a->code) || !place(r, &a->guid, &a->port, false) || !number(r, TIME_MAX, &a->until) ||
 	    !text_of(r, false, &a->ticket))
 		return false;
+	first = state_ack_find(s, a->code, a->guid, a->port);
+	if (first && first != a)
+		return fail(r, "the same is acknowledged twice");
 	if (!r->at) /* as older versions wrote it */
 		return true;
 	return number(r, TIME_MAX, &a->since) && text_of(r, true, &a->by) && at_end(r);

@@ -214,6 +214,7 @@ static bool report_fabrics(struct cmd_session *s, const struct snapshot_set *set
 		{.key = "newest", .title = "to", .type = REPORT_STRING},
 		{.key = "links_differ", .title = "links that differ", .type = REPORT_NUMBER},
 		{.key = "answers_differ", .title = "answers that differ", .type = REPORT_NUMBER},
+		{.key = "undecided", .title = "of one second", .type = REPORT_NUMBER},
 		{.key = "filled", .title = "filled", .type = REPORT_NUMBER},
 	};
 	int error = 0;
@@ -240,6 +241,7 @@ static bool report_fabrics(struct cmd_session *s, const struct snapshot_set *set
 			report_cell_string(s->report, to);
 			report_cell_number(s->report, merged.links);
 			report_cell_number(s->report, merged.answers);
+			report_cell_number(s->report, merged.undecided);
 			report_cell_number(s->report, merged.filled);
 			report_row_end(s->report);
 			session_merged(s, set->parts[i].name, &merged);

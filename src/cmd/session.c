@@ -239,7 +239,7 @@ void session_merged(struct cmd_session *s, const char *fabric, const struct snap
 	char from[SESSION_TIME], to[SESSION_TIME];
 	struct finding *f;
 
-	if (merged->links == 0 && merged->answers == 0 && merged->filled == 0)
+	if (merged->links == 0 && merged->answers == 0 && merged->filled == 0 && merged->undecided == 0)
 		return;
 	session_time(merged->oldest, from);
 	session_time(merged->newest, to);
@@ -247,6 +247,11 @@ void session_merged(struct cmd_session *s, const char *fabric, const struct snap
 		f = add_merged(s, FINDING_MERGE_DIFFERS, fabric);
 		finding_set(&f->got, "%u links, %llu answers that older ones have otherwise", merged->links,
 			    (unsigned long long)merged->answers);
+		finding_set(&f->detail, "%zu snapshots from %s to %s", merged->parts, from, to);
+	}
+	if (merged->undecided > 0) {
+		f = add_merged(s, FINDING_MERGE_UNDECIDED, fabric);
+		finding_set(&f->got, "%llu ports, links or answers that differ", (unsigned long long)merged->undecided);
 		finding_set(&f->detail, "%zu snapshots from %s to %s", merged->parts, from, to);
 	}
 	if (merged->filled > 0) {

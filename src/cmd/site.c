@@ -291,13 +291,14 @@ static void report_one(struct site_run *run, struct part *part, struct worker *w
 			result.exit = IBQOS_EXIT_UNKNOWN;
 	}
 	part->silent = add_error(part, w);
+	part->findings.lost |= part->answer.lost; /* what is not told may be the worst: its own exit status is not clean */
 	count_findings(&part->findings, &result);
 	result.exit = session_worse(result.exit, finding_exit(&part->findings));
 	report_part_end(r, &result);
 	run->s->least = session_worse(run->s->least, result.exit);
 	for (size_t i = 0; i < part->findings.count; i++)
 		finding_move(&part->findings.items[i], &run->s->findings);
-	run->s->findings.lost |= part->findings.lost || part->answer.lost;
+	run->s->findings.lost |= part->findings.lost;
 	part->answer.exit = result.exit;
 }
 

@@ -82,7 +82,8 @@ static void start(struct worker *w)
 	int error = pipes_of(out, err, fault);
 
 	w->output = error == 0 ? tmpfile() : NULL;
-	if (error == 0 && !w->output)
+	/* not for the workers that come after: they could write answers of this one */
+	if (error == 0 && (!w->output || fcntl(fileno(w->output), F_SETFD, FD_CLOEXEC) != 0))
 		error = -errno;
 	if (error == 0) {
 		w->pid = fork();

@@ -8,20 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "snapshot_parts.h"
-
-struct merging {
-	const struct snapshot *const *parts; /* the newest first */
-	size_t count;
-	struct snapshot *to;
-	struct snapshot_merged *result;
-	uint64_t *guids;    /* of the nodes, sorted */
-	uint32_t *first;    /* by node: its first port; and one more */
-	uint32_t **node_of; /* by part and node of the part: the node */
-	uint32_t **port_of; /* the same of ports; FABRIC_NONE: it has no place */
-	bool *decided;	    /* by port: what it is cabled to is known */
-	bool lost;	    /* memory ran out */
-};
+#include "snapshot_merging.h"
 
 static uint64_t guid_of(const struct snapshot *s, uint32_t node)
 {
@@ -39,16 +26,6 @@ static int by_guid(const void *a, const void *b)
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return (x > y) - (x < y);
-}
-
-static uint32_t keep(struct merging *m, const struct snapshot *from, uint32_t item)
-{
-	size_t size;
-	const uint8_t *bytes = snapshot_item_bytes(&from->data, item, &size);
-	uint32_t kept = snapshot_keep(&m->to->data, bytes, size);
-
-	m->lost |= kept == UINT32_MAX;
-	return kept;
 }
 
 /* --- nodes and ports --- */
@@ -92,12 +69,12 @@ static void take_node(struct merging *m, const struct snapshot *part, uint32_t f
 	char *name;
 
 	if (node->node_info == 0)
-		node->node_info = keep(m, part, old->node_info);
+		node->node_info = merging_keep(m, part, old->node_info);
 	if (node->switch_info == 0 && old->switch_info)
-		node->switch_info = keep(m, part, old->switch_info);
+		node->switch_info = merging_keep(m, part, old->switch_info);
 	/* ways of another one who looked lead elsewhere */
 	if (node->route == 0 && old->route && same_way)
-		node->route = keep(m, part, old->route);
+		node->route = merging_keep(m, part, old->route);
 	if (node->name != FABRIC_NONE && (node->has_desc || !old->has_desc))
 		return;
 	name = snapshot_get_text(part, old->name);
@@ -161,30 +138,56 @@ static int find_ports(struct merging *m)
 	return 0;
 }
 
+/*
+ * Bytes of PortInfo (IBA 14.2.5.6) that are judged: LID; from LinkWidthEnabled to what is beside OperationalVLs; the extended speeds. The
+ * port that was asked through (LocalPortNum), violations and times are not of the link's state.
+ */
+static const struct {
+	uint8_t from, to;
+} judged[] = {{16, 18}, {29, 46}, {62, 64}};
+
+static bool same_port_info(const struct snapshot *a, uint32_t x, const struct snapshot *b, uint32_t y)
+{
+	uint8_t left[MAD_SMP_DATA], right[MAD_SMP_DATA];
+
+	snapshot_get_data(a, x, left, sizeof(left));
+	snapshot_get_data(b, y, right, sizeof(right));
+	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
+		if (memcmp(left + judged[i].from, right + judged[i].from, (size_t)(judged[i].to - judged[i].from)) != 0)
+			return false;
+	return true;
+}
+
 static int take_ports(struct merging *m)
 {
 	struct snapshot *to = m->to;
 
 	to->ports = calloc((size_t)to->port_count + 1, sizeof(*to->ports));
 	m->decided = calloc((size_t)to->port_count + 1, sizeof(*m->decided));
-	if (!to->ports || !m->decided)
+	m->told_by = calloc((size_t)to->port_count + 1, sizeof(*m->told_by));
+	if (!to->ports || !m->decided || !m->told_by)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < to->port_count; i++)
 		to->ports[i].peer = FABRIC_NONE;
 	for (size_t p = 0; p < m->count; p++)
 		for (uint32_t i = 0; i < m->parts[p]->port_count; i++) {
 			const struct snapshot_port *old = &m->parts[p]->ports[i];
+			uint32_t at = m->port_of[p][i];
 			struct snapshot_port *port;
 
-			if (m->port_of[p][i] == FABRIC_NONE)
+			if (at == FABRIC_NONE)
 				continue;
-			port = &to->ports[m->port_of[p][i]];
+			port = &to->ports[at];
 			if (port->guid == 0)
 				port->guid = old->guid;
-			if (port->info == 0 && old->info)
-				port->info = keep(m, m->parts[p], old->info);
+			if (port->info == 0 && old->info) {
+				port->info = merging_keep(m, m->parts[p], old->info);
+				m->told_by[at] = (uint32_t)p + 1;
+			} else if (old->info && merging_same_second(m, m->told_by[at] - 1, p)) {
+				m->result->undecided += !same_port_info(to, port->info, m->parts[p], old->info);
+			}
 			if (port->ext_info == 0 && old->ext_info)
-				port->ext_info = keep(m, m->parts[p], old->ext_info);
+				port->ext_info = merging_keep(m, m->parts[p], old->ext_info);
 		}
 	return m->lost ? -ENOMEM : 0;
 }
@@ -217,6 +220,8 @@ static void take_links(struct merging *m)
 				continue;
 			if (m->decided[a] || m->decided[b]) {
 				m->result->links++;
+				m->result->undecided += (m->decided[a] && merging_same_second(m, m->decided[a] - 1, p)) ||
+							(m->decided[b] && merging_same_second(m, m->decided[b] - 1, p));
 				continue;
 			}
 			to->ports[a].peer = b;
@@ -225,8 +230,8 @@ static void take_links(struct merging *m)
 		for (uint32_t i = 0; i < part->port_count; i++) {
 			uint32_t a = m->port_of[p][i];
 
-			if (a != FABRIC_NONE)
-				m->decided[a] |= to->ports[a].peer != FABRIC_NONE || is_loose(part, &part->ports[i]);
+			if (a != FABRIC_NONE && m->decided[a] == 0 && (to->ports[a].peer != FABRIC_NONE || is_loose(part, &part->ports[i])))
+				m->decided[a] = (uint32_t)p + 1;
 		}
 	}
 }
@@ -312,176 +317,6 @@ static int take_gaps(struct merging *m)
 	return 0;
 }
 
-/* --- answers --- */
-
-#define RUN_MAX 4096 /* answers of one attribute that a port has at most: 2048 blocks of partition keys */
-
-struct answer {
-	struct snapshot_run run; /* of one query; value is that of the part */
-	uint32_t part;
-};
-
-static int by_query(const void *a, const void *b)
-{
-	const struct answer *x = a, *y = b;
-	int c = snapshot_run_compare(&x->run, &y->run);
-
-	return c ? c : x->part < y->part ? -1 : x->part > y->part;
-}
-
-static bool same_data(const struct merging *m, const struct answer *x, const struct answer *y)
-{
-	size_t size_x, size_y;
-	const uint8_t *a = snapshot_item_bytes(&m->parts[x->part]->data, x->run.value, &size_x),
-		      *b = snapshot_item_bytes(&m->parts[y->part]->data, y->run.value, &size_y);
-
-	return size_x == size_y && (size_x == 0 || memcmp(a, b, size_x) == 0);
-}
-
-/* Of all that parts have of one query, the newest first. */
-static int take_answer(struct merging *m, const struct answer *answers, size_t count, size_t *room)
-{
-	const struct answer *best = &answers[0];
-	struct snapshot_run run;
-	bool differ = false, lacked = best->run.outcome != MAD_ANSWERED;
-
-	for (size_t i = 1; i < count; i++) {
-		if (answers[i].run.outcome != MAD_ANSWERED) {
-			lacked = true;
-			continue;
-		}
-		if (best->run.outcome != MAD_ANSWERED)
-			best = &answers[i];
-		else
-			differ |= !same_data(m, best, &answers[i]);
-	}
-	/* counters go on by themselves */
-	m->result->answers += differ && best->run.mgmt_class != MAD_CLASS_PERF;
-	m->result->filled += lacked && best->run.outcome == MAD_ANSWERED;
-	run = best->run;
-	if (run.outcome == MAD_ANSWERED)
-		run.value = keep(m, m->parts[best->part], run.value);
-	return m->lost ? -ENOMEM : snapshot_add_run(m->to, room, &run);
-}
-
-/* Of one alone, as it has them. */
-static int copy_answers(struct merging *m)
-{
-	const struct snapshot *part = m->parts[0];
-
-	m->to->runs = calloc((size_t)part->run_count + 1, sizeof(*m->to->runs));
-	if (!m->to->runs)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < part->run_count; i++) {
-		struct snapshot_run run = part->runs[i];
-
-		if (run.outcome == MAD_ANSWERED)
-			run.value = keep(m, part, run.value);
-		m->to->runs[m->to->run_count++] = run;
-	}
-	return m->lost ? -ENOMEM : 0;
-}
-
-/* How many answers there are; -EFBIG: more than any fabric has. */
-static int count_answers(const struct merging *m, size_t *all)
-{
-	*all = 0;
-	for (size_t p = 0; p < m->count; p++)
-		for (uint32_t i = 0; i < m->parts[p]->run_count; i++) {
-			if (m->parts[p]->runs[i].count > RUN_MAX)
-				return -EFBIG;
-			*all += m->parts[p]->runs[i].count;
-		}
-	return *all > SNAPSHOT_MERGE_ANSWERS ? -EFBIG : 0;
-}
-
-static int take_answers(struct merging *m)
-{
-	struct answer *answers;
-	size_t all = 0, count = 0, room = 0;
-	int error = m->count > 1 ? count_answers(m, &all) : 0;
-
-	if (m->count == 1)
-		return copy_answers(m);
-	if (error != 0)
-		return error;
-	answers = calloc(all + 1, sizeof(*answers));
-	if (!answers)
-		return -ENOMEM;
-	for (size_t p = 0; p < m->count; p++)
-		for (uint32_t i = 0; i < m->parts[p]->run_count; i++) {
-			struct snapshot_run run = m->parts[p]->runs[i];
-			uint32_t queries = run.count;
-
-			run.port = m->port_of[p][run.port];
-			for (run.count = 1; queries > 0 && run.port != FABRIC_NONE; queries--, run.modifier += m->parts[p]->runs[i].step) {
-				answers[count].run = run;
-				answers[count].run.step = 1;
-				answers[count++].part = (uint32_t)p;
-			}
-		}
-	if (count > 0)
-		qsort(answers, count, sizeof(*answers), by_query);
-	for (size_t i = 0, next; error == 0 && i < count; i = next) {
-		for (next = i; next < count && snapshot_run_compare(&answers[i].run, &answers[next].run) == 0;)
-			next++;
-		error = take_answer(m, &answers[i], next - i, &room);
-	}
-	free(answers);
-	return error;
-}
-
-/* --- the subnet manager --- */
-
-static bool same_record(const struct merging *m, const struct snapshot *part, const struct snapshot_sm *row,
-			const struct snapshot_sm *have)
-{
-	uint8_t a[MAD_SA_DATA], b[MAD_SA_DATA];
-
-	if (row->mgmt_class != have->mgmt_class || row->attribute != have->attribute || row->modifier != have->modifier ||
-	    row->mask != have->mask)
-		return false;
-	snapshot_get_data(part, row->record, a, sizeof(a));
-	snapshot_get_data(m->to, have->record, b, sizeof(b));
-	return memcmp(a, b, sizeof(a)) == 0;
-}
-
-static int take_sm(struct merging *m)
-{
-	struct snapshot *to = m->to;
-	size_t all = 0;
-
-	for (size_t p = 0; p < m->count; p++)
-		all += m->parts[p]->sm_count;
-	to->sm = calloc(all + 1, sizeof(*to->sm));
-	if (!to->sm)
-		return -ENOMEM;
-	to->sm_room = all + 1;
-	for (size_t p = 0; p < m->count; p++) {
-		uint32_t before = to->sm_count;
-
-		for (uint32_t i = 0; i < m->parts[p]->sm_count; i++) {
-			const struct snapshot_sm *row = &m->parts[p]->sm[i];
-			uint32_t at = 0;
-
-			while (at < before && !same_record(m, m->parts[p], row, &to->sm[at]))
-				at++;
-			if (at < before) {
-				m->result->filled += (to->sm[at].outcome == MAD_ANSWERED) != (row->outcome == MAD_ANSWERED);
-				if (to->sm[at].outcome == MAD_ANSWERED || row->outcome != MAD_ANSWERED)
-					continue;
-			}
-			if (at == before)
-				at = to->sm_count++;
-			to->sm[at] = *row;
-			to->sm[at].record = keep(m, m->parts[p], row->record);
-			if (row->outcome == MAD_ANSWERED)
-				to->sm[at].value = keep(m, m->parts[p], row->value);
-		}
-	}
-	return m->lost ? -ENOMEM : 0;
-}
-
 /* --- all of it --- */
 
 static int begin(struct merging *m, const char *name)
@@ -522,6 +357,7 @@ static void end(struct merging *m)
 	free(m->guids);
 	free(m->first);
 	free(m->decided);
+	free(m->told_by);
 }
 
 int snapshot_merge(const struct snapshot *const *parts, size_t count, const char *name, struct snapshot **snapshot,
@@ -549,9 +385,9 @@ int snapshot_merge(const struct snapshot *const *parts, size_t count, const char
 	if (error == 0)
 		error = take_gaps(&m);
 	if (error == 0)
-		error = take_answers(&m);
+		error = merging_take_answers(&m);
 	if (error == 0)
-		error = take_sm(&m);
+		error = merging_take_sm(&m);
 	if (error == 0)
 		error = snapshot_order_data(m.to);
 	if (error == 0)

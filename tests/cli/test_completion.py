@@ -49,7 +49,7 @@ def all_commands():
 
 def options_of(text):
     """{long name: does it take a value}"""
-    return {m[1]: bool(m[2]) for m in re.finditer(r"^  (?:-.,|   ) --([A-Za-z_0-9-]+)(=?)", text, re.M)}
+    return {m[1]: bool(m[2]) for m in re.finditer(r"^  (?:-.,|   ) --([A-Za-z_0-9-]+)(=?)", text.split("\nExamples:\n")[0], re.M)}
 
 
 @shell

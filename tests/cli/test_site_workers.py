@@ -60,6 +60,26 @@ def test_a_parent_that_ignores_ends_of_children(fakes):
     assert [(f["fabric"], f["exit"]) for f in json.loads(r.stdout)["fabrics"]] == [("rail0", 2), ("rail1", 3)], r.stderr
 
 
+def test_what_a_worker_finds_open(fakes, tmp_path):
+    """Standard input, output and errors: no other worker's answer, which it could change."""
+    fakes.good("rail0")
+    for name in ("rail1", "rail2"):
+        fakes.answer(name, HEAD % name, *GOOD, do=f"ls -l /proc/self/fd > {tmp_path}/open-{name}")
+    r = run.run([run.binary(), "discover", "--site", fakes.file, "--format", "json"]).ok(2)
+    assert [f["exit"] for f in r.json["fabrics"]] == [2, 2, 2]
+    for name in ("rail1", "rail2"):
+        lines = [line.split() for line in (tmp_path / f"open-{name}").read_text().splitlines() if "->" in line]
+        assert [at[-3] for at in lines if not at[-1].endswith("/fd")] == ["0", "1", "2"], lines
+
+
+def test_an_answer_that_says_it_is_not_whole(fakes):
+    """Its findings could not all be told: the fabric is not clean, neither is its line."""
+    fakes.answer("rail0", HEAD % "rail0", '["e",0,true]', exit=0).good("rail1")
+    r = run.run([run.binary(), "discover", "--site", fakes.file, "--format", "json"]).ok(2)
+    assert [(f["fabric"], f["exit"], f["verdict"]) for f in r.json["fabrics"]] == [("rail0", 3, "unknown"), ("rail1", 2, "critical")]
+    assert [(f["fabric"], f["verdict"]) for f in r.json["summary"]] == [("rail0", "unknown"), ("rail1", "critical")]
+
+
 def test_a_good_answer_is_told_in_every_format(fakes, ibqos):
     fakes.good("rail0").good("rail1")
     r = ibqos("discover", "--site", fakes.file, "--format", "json").ok(2)

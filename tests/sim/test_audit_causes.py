@@ -52,7 +52,7 @@ def test_narrowed_spine_link_above_forty_symbol_errors(fab, tmp_path):
     # ten of a leaf's thirty links are no burst of the leaf: each cable once
     said = text(look, T0 + 2 * HOUR)
     assert said.index("link-width-low") < said.index("link-ber-high")
-    assert "critical: 40 ports: more bit errors" in said and "and 30 more (--all" in said
+    assert "critical: 40 ports: more errors a bit" in said and "and 30 more (--all" in said
     assert "verdict: critical (41 critical)" in said
     every = text(look, T0 + 3 * HOUR, "--all")
     assert all(f"{host.desc}[1]" in every for _, _, host in links) and "more (--all" not in every

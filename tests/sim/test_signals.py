@@ -56,6 +56,18 @@ def test_a_signal(there, name):
         assert not leftovers(f) and not os.path.exists(f.path("out.snap")), os.listdir(f.dir)
 
 
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_that_the_caller_left_ignored(there, number):
+    """As nohup does: it ends nothing."""
+    f, _ = there
+    argv = ["sh", "-c", f'trap "" {number}; exec "$@"', "sh", run.binary(), "discover", "--mad-rate", "40"]
+    with terminal.Terminal(argv, rows=100, columns=120, cwd=f.dir, env={**f.env(), "TERM": "xterm"}) as t:
+        t.wait_for(lambda: b" answers" in t.output, "a line of progress")
+        os.kill(t.process.pid, getattr(signal, f"SIG{number}"))
+        assert t.end(60) == 0, t.output
+        assert b"verdict" in t.output and b"not whole" not in t.output
+
+
 @pytest.mark.parametrize("args", [["discover"], ["verify", "POLICY"], ["plan", "POLICY"], ["audit"], ["snapshot", "a.snap"], ["history"]])
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_outputs_that_cannot_be_written(there, args, form):

@@ -192,6 +192,8 @@ static void test_refused(void **unused)
 		{HEAD "ack link-flaps 0x10 - 5000 T 7\nend 6\n", 5},
 		{HEAD "ack link-flaps 0x10 - 5000 T x root\nend 6\n", 5},
 		{HEAD "ack link-flaps 0x10 - 5000 T 7 root more\nend 6\n", 5},
+		{HEAD "ack link-flaps 0x10 - 5000 T\nack link-flaps 0x10 - 5000 T\nend 7\n", 6},
+		{HEAD "ack link-flaps 0x10 2 5000 T\nack link-flaps 0x10 - 5000 T\nack link-flaps 0x10 2 9 U 7 root\nend 8\n", 7},
 		{HEAD "nack link-flaps 0x10 - 5000 T\nend 6\n", 5},
 		{HEAD "sent 0x10 1 0x20 1 4x EDR 990 48" V16 " -\nend 6\n", 5},
 		{HEAD "sent 0x10 1 0x20 1 4x EDR 990 32 1 2 3 -\nend 6\n", 5},

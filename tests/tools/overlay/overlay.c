@@ -9,6 +9,7 @@
 #include <infiniband/mad.h>
 #include <inttypes.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,6 +305,8 @@ int umad_send(int fd, int agentid, void *umad, int length, int timeout_ms, int r
 	pthread_mutex_unlock(&st.lock);
 	/* once it is sent, another thread may have the answer and free both umad and r */
 	rc = st.send(fd, agentid, umad, length, timeout_ms, retries);
+	if (rc >= 0 && !response)
+		atomic_fetch_add(&st.on_the_way, 1);
 	if (rc < 0 && !response) {
 		e = errno;
 		pthread_mutex_lock(&st.lock);
@@ -337,6 +340,16 @@ static int wait_for(uint64_t deadline, uint64_t due)
 	if (until <= now)
 		return 0;
 	return until - now > INT32_MAX ? INT32_MAX : (int)(until - now);
+}
+
+/* From the simulator itself. */
+static int take(int fd, void *umad, int *length, int timeout_ms)
+{
+	int rc = st.recv(fd, umad, length, timeout_ms);
+
+	if (rc >= 0)
+		atomic_fetch_sub(&st.on_the_way, 1);
+	return rc;
 }
 
 static bool nothing_yet(int rc)
@@ -378,7 +391,7 @@ int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 		memset(buf, 0, sizeof(buf));
 		if (st.sm && due > now_ms() + WAKE_MS) /* another thread may send what is to be timed */
 			due = now_ms() + WAKE_MS;
-		rc = st.recv(fd, buf, &n, wait_for(deadline, due));
+		rc = take(fd, buf, &n, wait_for(deadline, due));
 		if (nothing_yet(rc) && due != FOREVER && due < deadline)
 			continue;
 		if (rc < 0)
@@ -386,6 +399,45 @@ int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 		if (judge(&st, fd, rc, buf, n))
 			return hand_over(buf, n, rc, umad, length);
 	}
+}
+
+/*
+ * The thread of umad2sim that takes in answers hangs, or falls over what is freed, if one comes for a file that is closed; exit() then waits
+ * for it without end. So a program that ends in the middle waits for what it has asked; not OpenSM, which lives long.
+ */
+#define CLOSE_WAIT_MS 200
+
+static void let_come(int fd)
+{
+	uint64_t until = now_ms() + CLOSE_WAIT_MS;
+	_Alignas(8) uint8_t buf[UMAD_BYTES];
+
+	while (!st.sm && st.recv && atomic_load(&st.on_the_way) > 0 && now_ms() < until) {
+		int n = MAD_BYTES;
+
+		take(fd, buf, &n, 10);
+	}
+	atomic_store(&st.on_the_way, 0); /* what has not come is lost */
+}
+
+int umad_unregister(int fd, int agentid)
+{
+	static int (*unregister)(int fd, int agentid);
+
+	if (!unregister)
+		unregister = real("umad_unregister");
+	let_come(fd);
+	return unregister(fd, agentid);
+}
+
+int umad_close_port(int fd)
+{
+	static int (*close_port)(int fd);
+
+	if (!close_port)
+		close_port = real("umad_close_port");
+	let_come(fd);
+	return close_port(fd);
 }
 
 /* Ready means that umad_recv will have something: an answer that rules swallow does not count. */
@@ -414,7 +466,7 @@ int umad_poll(int fd, int timeout_ms)
 		if (rc)
 			return rc;
 		memset(buf, 0, sizeof(buf));
-		rc = st.recv(fd, buf, &n, 0);
+		rc = take(fd, buf, &n, 0);
 		if (rc < 0 || !judge(&st, fd, rc, buf, n))
 			continue;
 		pthread_mutex_lock(&st.lock);

@@ -28,6 +28,7 @@ struct state {
 	int (*recv)(int fd, void *umad, int *length, int timeout_ms);
 	int (*poll)(int fd, int timeout_ms);
 	bool sm; /* the program is OpenSM */
+	_Atomic int on_the_way; /* asked of the simulator, which has not answered */
 	bool has_net;
 	struct net net;
 	struct record record;
