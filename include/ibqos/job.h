@@ -218,6 +218,13 @@ void job_check_adaptive(const struct job_env *env, const struct job_question *q,
 
 /* How much of what the hosts have in a fabric a job takes, by its NCCL_IB_HCA. */
 enum job_rail_use { JOB_RAIL_USE_UNKNOWN, JOB_RAIL_USE_NONE, JOB_RAIL_USE_SOME, JOB_RAIL_USE_ALL };
+/*
+ * The adapters that a job takes and for which `looked` is false, as a list of names in *left (appended to, freed by the caller; stays
+ * NULL: none), and how many it takes: those of the site's fabric `of` (NULL: of all); without `adapters` in the site, or a site, those
+ * of its host; without a host what its list names. looked() gets a list of NCCL_IB_HCA with one adapter in it.
+ */
+void job_adapters_left(const struct job_env *env, const struct job_question *q, const struct site_fabric *of,
+		       bool (*looked)(const char *list, void *arg), void *arg, char **left, size_t *taken);
 enum job_rail_use job_rail_use(const struct job_env *env, const struct job_question *q, const struct site_fabric *fabric);
 
 /* Differences between the environments of one job's hosts. */

@@ -48,5 +48,11 @@ struct job_wish {
  * tables, findings and coverage go to the session.
  */
 void cmd_job_paths(struct cmd_session *s, const struct job_wish *wish);
+/* The same of the session's fabric, which is there already: `of` of a site, or NULL. */
+void cmd_job_paths_in(struct cmd_session *s, const struct job_wish *wish, const struct site_fabric *of);
+/* Whether each fabric of a site (NULL: none) is to be looked at: else a port or a file was named, which is one fabric. */
+bool cmd_job_by_site(const struct cmd_options *options, const char *site);
+/* The same of all fabrics of a site, each as a part of the report; the command line has what workers are told. */
+void cmd_job_paths_site(struct cmd_session *s, const struct job_wish *wish, struct site *site, bool trusted, int argc, char **argv);
 
 #endif

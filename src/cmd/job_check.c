@@ -16,7 +16,10 @@ struct check_options {
 	size_t script_count, script_room, env_file_count, env_file_room;
 	bool no_conf, by_lft;
 	struct job_question question;
-	bool link_given;
+	bool link_given, trusted;
+	int argc; /* the command line */
+	char **argv;
+	struct site *of_site;
 };
 
 enum {
@@ -40,7 +43,7 @@ enum {
 static const struct argp_option own_options[] = {
 	{"policy", KEY_POLICY, "FILE", 0, "the policy that has the job's class", 0},
 	{"class", KEY_CLASS, "CLASS", 0, "the class that the job is to have", 0},
-	{"site", KEY_JOB_SITE, "FILE", 0, "compare the job's adapters with the fabrics of this site (ibqos-site(5))", 0},
+	{"site", KEY_JOB_SITE, "FILE", 0, "compare the job's adapters with the fabrics of this site (ibqos-site(5)), and follow its paths in each", 0},
 	{"link-layer", KEY_LINK, "LAYER", 0, "infiniband or ethernet (default: this host's, else infiniband)", 0},
 	{"nccl", KEY_NCCL, "VERSION", 0, "as this version of NCCL reads it (default: the newest known, 2.30.7)", 0},
 	{"pid", KEY_PID, "PID", 0, "the environment of that process, and the files of its root", 0},
@@ -173,7 +176,9 @@ static void follow_paths(struct cmd_session *s, const struct check_options *o, c
 		else
 			add_index(pkeys, &wish.pkey_count, index);
 	}
-	if (wish.sls)
+	if (wish.sls && cmd_job_by_site(&o->common, o->site))
+		cmd_job_paths_site(s, &wish, o->of_site, o->trusted, o->argc, o->argv);
+	else if (wish.sls)
 		cmd_job_paths(s, &wish);
 	free(pkeys);
 }
@@ -431,11 +436,11 @@ static bool read_site(struct cmd_session *s, struct check_options *o, struct sit
 {
 	int error;
 
-	session_trust(s, o->site);
+	o->trusted = session_trust(s, o->site);
 	error = o->site ? site_read(o->site, &s->findings, site) : 0;
 	if (error != 0)
 		session_fail(s, "cannot read site %s: %s", o->site, strerror(-error));
-	o->question.site = *site;
+	o->question.site = o->of_site = *site;
 	return !o->site || *site;
 }
 
@@ -450,6 +455,10 @@ enum ibqos_exit cmd_job_check(struct ibqos_ctx *ctx, int argc, char **argv)
 
 	cmd_defaults(&options.common, ctx);
 	cmd_parse(&cmd_job_check_argp, argc, argv, &options);
+	options.argc = argc;
+	options.argv = argv;
+	if (options.hosts && cmd_job_by_site(&options.common, options.site))
+		options.common.site = options.site; /* its workers look at the fabrics */
 	if (options.policy) {
 		policy = cmd_job_policy(ctx, options.policy, &code);
 		if (!policy)

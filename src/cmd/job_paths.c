@@ -108,6 +108,78 @@ static int find_ends(const struct fabric *f, const struct scope *scope, struct e
 	return 0;
 }
 
+/* --- what was not looked at --- */
+
+static bool is_looked_at(const char *list, void *arg)
+{
+	const struct ends *ends = arg;
+	char name[64];
+
+	for (size_t i = 0; i < ends->count; i++)
+		if (job_hca_takes(list, adapter_name(&ends->items[i], name), ends->items[i].number))
+			return true;
+	return false;
+}
+
+/* Ports of the host that has most here. */
+static size_t most_of_a_host(const struct ends *ends)
+{
+	size_t most = 0;
+
+	for (size_t first = 0, next; first < ends->count; first = next) {
+		for (next = first + 1; next < ends->count && same_host(&ends->items[first], &ends->items[next]);)
+			next++;
+		most = next - first > most ? next - first : most;
+	}
+	return most;
+}
+
+/*
+ * Adapters of the job that none of these ports is of: they are in other fabrics, or down. Where nodes are named by other words than
+ * their hosts have for adapters, only how many there are can tell.
+ */
+static void tell_left(struct cmd_session *s, const struct job_wish *o, const struct site_fabric *of, struct ends *ends)
+{
+	for (size_t i = 0; i < o->env_count; i++) {
+		size_t taken = 0, left = 0;
+		char *names = NULL;
+		struct finding *f;
+
+		job_adapters_left(&o->envs[i], o->question, of, is_looked_at, ends, &names, &taken);
+		for (const char *at = names; at; at = strchr(at + 1, ';'))
+			left++;
+		if (left > 0 && (left < taken || taken > most_of_a_host(ends))) {
+			f = finding_add(&s->findings, FINDING_JOB_PATHS_LEFT);
+			finding_set(&f->what, "%s", o->envs[i].label);
+			finding_set(&f->got, "%s", names);
+			if (left == taken && ends->count > 0)
+				finding_set(&f->detail, "the hosts' nodes here have other names, and are fewer");
+			else
+				finding_set(&f->detail, "the hosts have no active port of them in this fabric");
+		}
+		free(names);
+	}
+}
+
+/* The names of the adapters that paths are followed between, each once. */
+static void report_adapters(struct report *r, const struct ends *ends)
+{
+	char name[64], *text = NULL;
+
+	for (size_t i = 0; i < ends->count; i++) {
+		bool before = false;
+		char other[64];
+
+		adapter_name(&ends->items[i], name);
+		for (size_t n = 0; n < i && !before; n++)
+			before = strcmp(adapter_name(&ends->items[n], other), name) == 0;
+		if (!before && name[0])
+			finding_append(&text, "%s", name);
+	}
+	report_string(r, "adapters_looked_at", text ? "adapters whose paths were looked at" : NULL, text);
+	free(text);
+}
+
 static void report_path(struct cmd_session *s, const struct trace *t)
 {
 	char from[FABRIC_TEXT], to[FABRIC_TEXT];
@@ -304,32 +376,59 @@ static int look_at_pkeys(struct cmd_session *s, const struct ends *ends, const s
 	return error;
 }
 
-void cmd_job_paths(struct cmd_session *s, const struct job_wish *wish)
+/* A fabric without `adapters` that none of the hosts is in is not the job's: that they are not there is no fault. */
+static bool is_foreign(const struct site_fabric *of, const struct scope *scope)
+{
+	return of && of->adapter_count == 0 && scope->nodes == 0;
+}
+
+void cmd_job_paths_in(struct cmd_session *s, const struct job_wish *wish, const struct site_fabric *of)
 {
 	struct scope_name name = {.kind = SCOPE_HOSTS, .text = wish->hosts};
 	const struct policy *policy = wish->policy;
 	uint16_t busy = policy ? 0 : 0xffff;
+	struct finding_list missing = {.of_file = s->findings.of_file};
 	struct scope scope = {0};
 	struct ends ends = {0};
 	int error;
 
 	for (size_t i = 0; policy && i < policy->class_count; i++)
 		busy |= (uint16_t)(1u << policy->classes[i].sl);
-	if (!session_discover(s))
-		return;
-	error = scope_make(s->fabric, &name, 1, &s->findings, &scope);
+	error = scope_make(s->fabric, &name, 1, &missing, &scope);
+	if (error == 0 && is_foreign(of, &scope)) {
+		report_string(s->report, "adapters_looked_at", "adapters whose paths were looked at", "none: the hosts have no port there");
+		goto out;
+	}
+	for (size_t i = 0; i < missing.count; i++)
+		finding_move(&missing.items[i], &s->findings);
+	s->findings.lost |= missing.lost;
 	if (error == 0)
 		error = find_ends(s->fabric, &scope, &ends);
 	if (error == 0 && list_of(wish))
 		apply_list(&ends, list_of(wish));
+	if (error == 0)
+		report_adapters(s->report, &ends);
+	if (error == 0)
+		tell_left(s, wish, of, &ends);
 	if (error == 0 && ends.count < 2)
-		session_fail(s, "cannot follow paths: the hosts have fewer than two active ports in this fabric");
+		session_fail(s, "cannot follow paths: the hosts have fewer than two active ports in %s%s", of ? "fabric " : "this fabric",
+			     of ? of->name : "");
 	else if (error == 0)
 		error = look_at_pkeys(s, &ends, wish);
 	if (error == 0 && ends.count >= 2)
 		error = follow(s, &ends, wish, busy);
 	if (error != 0 && error != -EINTR) /* a signal is told at the end */
 		session_fail(s, "cannot follow the job's paths: %s", strerror(-error));
+	/* several paths lead over one port, and each has found the same there */
+	finding_list_unique(&s->findings);
+out:
+	finding_list_clear(&missing);
 	free(ends.items);
 	scope_clear(&scope);
+}
+
+void cmd_job_paths(struct cmd_session *s, const struct job_wish *wish)
+{
+	if (session_discover(s))
+		cmd_job_paths_in(s, wish, NULL);
 }

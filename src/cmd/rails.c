@@ -179,17 +179,9 @@ static bool open_sides(struct cmd_session *s, const struct rails_options *o, str
 static bool open_taken(struct cmd_session *s, struct side *side, const struct worker *w)
 {
 	const struct site_fabric *of = side->of;
-	const char *map = s->options->source.node_name_map;
 	size_t before = s->findings.count;
-	char path[40];
-	int error;
+	int error = rails_site_read(s, &side->ctx, of, w, &side->seen);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(w->output));
-	error = cmd_side_read(s, &side->ctx, path, map ? map : of->via_count ? NULL : of->node_name_map, &side->seen);
-	if (error == 0 && !source_snapshot(side->seen.source))
-		error = -EBADMSG;
-	if (error == 0)
-		check_gaps(side->seen.fabric, &s->findings);
 	if (error == 0)
 		error = name_side(side, of->name, strlen(of->name)) ? 0 : -ENOMEM;
 	if (error == 0 && rail_tables_read(side->seen.source, side->seen.fabric, &side->tables) < 0)

@@ -42,8 +42,13 @@ bool rails_site_take(struct cmd_session *s, const char *names, struct rails_site
 	report_by_fabric(s->report);
 	if (error != 0)
 		session_fail(s, "cannot read site %s: %s", path, strerror(-error));
-	if (!site->site || !site_choose(s, site->site, true, names, &site->fabrics, &site->count))
-		return false;
+	return site->site && site_choose(s, site->site, true, names, &site->fabrics, &site->count) && rails_site_run(s, trusted, site);
+}
+
+bool rails_site_run(struct cmd_session *s, bool trusted, struct rails_site *site)
+{
+	int error;
+
 	site->words.taking = true;
 	if (!site_may_run(s, site->fabrics, site->count, trusted) || !prepare(s, site))
 		return false;
@@ -52,8 +57,24 @@ bool rails_site_take(struct cmd_session *s, const char *names, struct rails_site
 	if (error != 0)
 		session_fail(s, "cannot look at the fabrics: %s", strerror(-error));
 	if (error == 0 && ctx_stopped(s->ctx))
-		session_fail(s, "stopped by a signal: nothing was compared");
+		session_fail(s, "stopped by a signal: nothing was %s", strcmp(s->ctx->command, "rails") == 0 ? "compared" : "looked at");
 	return error == 0 && !ctx_stopped(s->ctx);
+}
+
+int rails_site_read(struct cmd_session *s, const struct ibqos_ctx *ctx, const struct site_fabric *fabric, const struct worker *w,
+		    struct cmd_side *side)
+{
+	const char *map = s->options->source.node_name_map;
+	char path[40];
+	int error;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(w->output));
+	error = cmd_side_read(s, ctx, path, map ? map : fabric->via_count ? NULL : fabric->node_name_map, side);
+	if (error == 0 && !source_snapshot(side->source))
+		error = -EBADMSG;
+	if (error == 0)
+		check_gaps(side->fabric, &s->findings);
+	return error;
 }
 
 void rails_site_lost(struct cmd_session *s, const struct site_fabric *fabric, const struct worker *w, const char *why)

@@ -67,6 +67,18 @@ struct sorting {
 	struct site_words *words;
 };
 
+static bool has_option(const struct argp_child *children, const char *name)
+{
+	for (const struct argp_child *c = children; c && c->argp; c++) {
+		for (const struct argp_option *o = c->argp->options; o && (o->name || o->key || o->doc); o++)
+			if (o->name && strcmp(o->name, name) == 0)
+				return true;
+		if (has_option(c->argp->children, name))
+			return true;
+	}
+	return false;
+}
+
 static bool take_option(void *arg, const struct argp_option *option, const char *value)
 {
 	const struct sorting *sorting = arg;
@@ -74,6 +86,8 @@ static bool take_option(void *arg, const struct argp_option *option, const char 
 	struct site_words *words = sorting->words;
 	char *joined;
 
+	if (words->only && !has_option(words->only, option->name))
+		return true;
 	for (unsigned i = 0; kept[i]; i++)
 		if (strcmp(kept[i], option->name) == 0)
 			return true;
@@ -106,10 +120,11 @@ static bool take_option(void *arg, const struct argp_option *option, const char 
 
 bool site_words_sort(struct ibqos_ctx *ctx, const struct cmd_options *options, int argc, char **argv, struct site_words *words)
 {
+	const struct argp *argp = words->argp ? words->argp : cmd_find(cmd_table, ctx->command)->argp;
 	struct sorting sorting = {ctx, words};
 
-	*words = (struct site_words){.options = options};
-	return words_walk(cmd_find(cmd_table, ctx->command)->argp, argc, argv, take_option, &sorting);
+	*words = (struct site_words){.options = options, .argp = words->argp, .only = words->only};
+	return words_walk(argp, argc, argv, take_option, &sorting);
 }
 
 void site_words_clear(struct site_words *words)

@@ -15,6 +15,9 @@ struct site_words {
 	size_t count, room;
 	const char *stage; /* of --stage: the folder that has one for each fabric; NULL */
 	bool given[8]; /* of what a fabric has too: site_args.c */
+	/* of the caller, before site_words_sort(); NULL: all options of the command in cmd_table */
+	const struct argp *argp;	  /* of the command line */
+	const struct argp_child *only; /* what of it goes on: what is not in these tables is left out */
 	bool taking;   /* workers write a snapshot to standard output, whatever the command is */
 };
 

@@ -118,6 +118,76 @@ static size_t fabric_of_item(const struct site *site, const char *item, bool *no
 	return mask && (mask & (mask - 1)) == 0 ? (size_t)__builtin_ctzll(mask) : SITE_FABRICS_MAX;
 }
 
+/* Of job_adapters_left(): what is asked for each adapter. */
+struct left {
+	bool (*looked)(const char *list, void *arg);
+	void *arg;
+	char **names;
+	size_t *taken;
+};
+
+static void look_for(const struct left *l, const char *item)
+{
+	(*l->taken)++;
+	if (!l->looked(item, l->arg))
+		finding_append(l->names, "%s", item + (*item == '='));
+}
+
+static void look_for_site(const struct left *l, const struct site_fabric *fabric, const char *list)
+{
+	char item[ITEM];
+
+	for (size_t n = 0; n < fabric->adapter_count; n++) {
+		if (!takes(list, fabric->adapters[n]))
+			continue;
+		snprintf(item, sizeof(item), "=%s", fabric->adapters[n]);
+		look_for(l, item);
+	}
+}
+
+static void look_for_host(const struct left *l, const struct job_host *host, const char *list)
+{
+	char item[ITEM];
+
+	for (size_t i = 0; i < host->hca_count; i++) {
+		for (size_t n = 0; n < host->hcas[i].port_count; n++) {
+			const struct job_port *p = &host->hcas[i].ports[n];
+
+			if (p->state != JOB_PORT_ACTIVE || !job_hca_takes(list, host->hcas[i].name, p->number))
+				continue;
+			snprintf(item, sizeof(item), "=%.63s:%u", host->hcas[i].name, p->number);
+			look_for(l, item);
+		}
+	}
+}
+
+void job_adapters_left(const struct job_env *env, const struct job_question *q, const struct site_fabric *of,
+		       bool (*looked)(const char *list, void *arg), void *arg, char **left, size_t *taken)
+{
+	const struct left l = {looked, arg, left, taken};
+	const char *list, *at;
+	char item[ITEM];
+	size_t length;
+	bool exact;
+
+	*taken = 0;
+	if (!list_of(env, &list))
+		return;
+	if (q->site && has_adapters(q->site)) {
+		for (size_t i = 0; i < q->site->count; i++)
+			if (!of || of == &q->site->fabrics[i])
+				look_for_site(&l, &q->site->fabrics[i], list);
+	} else if (of) {
+		return; /* which of them are in this fabric is not known, and told */
+	} else if (q->host) {
+		look_for_host(&l, q->host, list);
+	} else {
+		for (at = items_of(list, &exact); at && *at;)
+			if (next_item(&at, exact, item, &length))
+				look_for(&l, item);
+	}
+}
+
 static void tell_none(struct check *c, const struct job_setting *s, const char *name, size_t length)
 {
 	struct finding *f = check_tell(c, FINDING_JOB_RAIL_NONE, s);
