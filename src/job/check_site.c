@@ -153,7 +153,8 @@ static void look_for_host(const struct left *l, const struct job_host *host, con
 		for (size_t n = 0; n < host->hcas[i].port_count; n++) {
 			const struct job_port *p = &host->hcas[i].ports[n];
 
-			if (p->state != JOB_PORT_ACTIVE || !job_hca_takes(list, host->hcas[i].name, p->number))
+			if (p->state != JOB_PORT_ACTIVE || (p->known_layer && !p->infiniband) ||
+			    !job_hca_takes(list, host->hcas[i].name, p->number))
 				continue;
 			snprintf(item, sizeof(item), "=%.63s:%u", host->hcas[i].name, p->number);
 			look_for(l, item);
