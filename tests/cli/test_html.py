@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """--format html of every command that needs no fabric: the same verdict and exit status as the text, in a sound page."""
-import re
-
 import pytest
 
-from kit import dumps, run
+from kit import dumps, looks, run
 from kit.page import Page
 from tools import netgen
 
@@ -47,10 +45,6 @@ COMMANDS = {
 }
 
 
-def at_any_time(page):
-    return re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME", page)
-
-
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_a_page_of_each_command(ibqos, files, name):
     args = COMMANDS[name]
@@ -71,7 +65,7 @@ def test_a_page_of_each_command(ibqos, files, name):
     again = ibqos(*args, "--format", "html", "--output", "out.html", cwd=files).ok(text.returncode)
     assert again.stdout == "" and [p.name for p in files.iterdir() if "out.html" in p.name] == ["out.html"]
     if name != "discover":  # has its seconds
-        assert at_any_time((files / "out.html").read_text(encoding="utf-8")) == at_any_time(r.stdout)
+        assert looks.at_any_time((files / "out.html").read_text(encoding="utf-8")) == looks.at_any_time(r.stdout)
 
 
 def test_diff_says_what_changed_what_was_expected_and_what_did_not_happen(ibqos, files):

@@ -117,20 +117,20 @@ def rows_of(text, heading):
 
 def test_tables_fit_the_terminal(dump):
     """Whatever its width: no line wider, no word lost or broken, each row's cells at the same columns."""
-    wide = elsewhere("discover", "--from", dump)
+    wide = looks.at_any_time(elsewhere("discover", "--from", dump))
     words = sorted(wide.split())
     for columns in (200, 100, 80, 72):
         text = SGR.sub("", on_terminal("discover", "--from", dump, columns=columns))
         for table in ("nodes", "links"):
             assert max(len(line.rstrip()) for line in rows_of(text, table)) <= columns, (columns, table)
-        assert sorted(text.split()) == words, columns
+        assert sorted(looks.at_any_time(text).split()) == words, columns
     assert rows_of(SGR.sub("", on_terminal("discover", "--from", dump, columns=200)), "links") == rows_of(wide, "links")
 
 
 def test_too_narrow_for_its_words(dump):
     """Words stay whole: the terminal breaks the lines then."""
     text = SGR.sub("", on_terminal("discover", "--from", dump, columns=24))
-    assert sorted(text.split()) == sorted(elsewhere("discover", "--from", dump).split())
+    assert sorted(looks.at_any_time(text).split()) == sorted(looks.at_any_time(elsewhere("discover", "--from", dump)).split())
     assert re.search(r"^0x[0-9a-f]{16}\b|\b0x[0-9a-f]{16}\b", text, re.M)
 
 
@@ -146,10 +146,10 @@ def test_columns_goes_before_what_the_terminal_says(dump):
 
 
 def test_no_width_elsewhere(dump, tmp_path):
-    plain = elsewhere("discover", "--from", dump)
-    assert elsewhere("discover", "--from", dump, env={"COLUMNS": "40"}) == plain
+    plain = looks.at_any_time(elsewhere("discover", "--from", dump))
+    assert looks.at_any_time(elsewhere("discover", "--from", dump, env={"COLUMNS": "40"})) == plain
     on_terminal("discover", "--from", dump, "--output", tmp_path / "out", columns=40)
-    assert (tmp_path / "out").read_text() == plain
+    assert looks.at_any_time((tmp_path / "out").read_text()) == plain
 
 
 def test_wide_and_combining_characters(tmp_path):

@@ -49,6 +49,11 @@ def ports(f):
     return 2 * len(f.net.cables)
 
 
+def at_any_time(text):
+    """A report or page in which no second is told."""
+    return re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME", text)
+
+
 def timeless(report, *more):
     """A report without when and from where it is, and without the members `more`: JSON as a dict, or text."""
     if isinstance(report, str):
