@@ -148,6 +148,13 @@ static bool is_foreign(const struct comparing *c, const struct opensm_conf_chang
 	return !(c->s->running && set_by_options(&c->t->result->preflight, change->key));
 }
 
+/* OpenSM may have read it all the same, where somebody has reloaded it since: by an apply with another history, say. */
+static void tell_not_in_history(const struct comparing *c, struct finding *f)
+{
+	finding_set(&f->detail, "not in this history, %s/history, where wanted is what its last apply left there: somebody has edited it since, or "
+				"an apply has that is in another history, which --state-dir names", c->t->ctx->state_dir);
+}
+
 static int tell_changes(const struct comparing *c, const struct opensm_conf *running)
 {
 	struct transaction *t = c->t;
@@ -169,8 +176,10 @@ static int tell_changes(const struct comparing *c, const struct opensm_conf *run
 		finding_set(&f->what, "%s", changes[i].key);
 		finding_set(&f->wanted, "%s", changes[i].running ? changes[i].running : "not set");
 		finding_set(&f->got, "%s", changes[i].file);
-		finding_set(&f->detail, c->s->running ? "wanted is what OpenSM runs with, as its console says"
-						      : "wanted is what the apply before this one left there");
+		if (c->s->running)
+			finding_set(&f->detail, "wanted is what OpenSM runs with, as its console says");
+		else
+			tell_not_in_history(c, f);
 	}
 	file->pending = file->changes > 0 ? PREFLIGHT_YES : PREFLIGHT_NO;
 	free(changes);
@@ -233,6 +242,7 @@ static void compare_whole(const struct comparing *c, int role, const struct text
 	f = finding_at(finding_add(t->findings, FINDING_APPLY_PENDING_EDITS), file->path, 0, 0);
 	finding_set(&f->what, "the file");
 	finding_set(&f->wanted, "as it is kept in %s", c->last.folder);
+	tell_not_in_history(c, f);
 	finding_set(&f->got, now->text ? left->text ? "another text" : "a file that was not there" : "no file");
 }
 

@@ -133,6 +133,22 @@ def test_the_history_tells_whose_change_each_is(rails):
     assert all(re.search(rf"^ *{re.escape(x['id'])} .* {re.escape(x['opensm_config'])}$", text, re.M) for x in rows), text
 
 
+def test_what_an_apply_with_another_history_left_there(rails):
+    """OpenSM has read it: that it is not in this history is all that is known."""
+    (one,) = rails(1)
+    one.apply().ok()
+    two = policy.write(one.f, one.sm, [policy.TRAINING, dict(policy.OTHER, share="30%")], name="two.yaml")
+    one.f.ibqos("apply", two, "--state-dir", one.f.path("second")).ok()
+    r = one.apply().ok(3)
+    found = policy.codes(r)["apply-pending-edits"]
+    assert serious(r) == {"apply-pending-edits"} and {x["file"] for x in found} == {one.sm.config, one.sm.policy}
+    for x in found:
+        assert x["detail"].startswith(f"not in this history, {one.state[1]}/history") and "--state-dir" in x["detail"]
+        assert "since OpenSM last read" not in x["title"]
+    # with the history that it is in
+    one.f.ibqos("apply", one.policy, "--state-dir", one.f.path("second")).ok()
+
+
 # --- commands that are printed ---
 
 
