@@ -95,3 +95,19 @@ def test_a_fabric_that_is_not_the_jobs(rails):
     site = rails(members, {k: v for k, v in ADAPTERS.items() if k != "rail2"})
     r = site.check("NCCL_IB_SL=1\nNCCL_IB_HCA==mlx5_0,mlx5_1\nNCCL_CROSS_NIC=0\n", *HOSTS, "--format", "json").ok(0)
     assert [x["adapters_looked_at"] for x in r.json["fabrics"]] == ["mlx5_0", "mlx5_1", "none: the hosts have no port there"]
+
+
+def test_adapters_of_the_host(rails, tmp_path):
+    """Without a list and a site the adapters that this host has and NCCL would take, down ones and Ethernet apart."""
+    site = rails()
+    for name, layer, state in (("mlx5_0", "InfiniBand", "4: ACTIVE"), ("mlx5_1", "InfiniBand", "4: ACTIVE"),
+                               ("mlx5_2", "InfiniBand", "1: DOWN"), ("mlx5_9", "Ethernet", "4: ACTIVE")):
+        port = tmp_path / "sys" / "class" / "infiniband" / name / "ports" / "1"
+        port.mkdir(parents=True)
+        (port / "link_layer").write_text(layer + "\n", encoding="ascii")
+        (port / "state").write_text(state + "\n", encoding="ascii")
+    (tmp_path / "job.env").write_text("NCCL_IB_SL=1\n", encoding="ascii")
+    r = site.fabrics["rail0"].ibqos("job", "check", "--no-conf", "--env-file", tmp_path / "job.env", "--sysfs", tmp_path / "sys",
+                                    "--link-layer", "ib", *HOSTS, "--format", "json").ok(3)
+    assert [(x["got"], x["detail"]) for x in r.json["findings"] if x["code"] == "job-paths-left"] == [
+        ("mlx5_1:1", "the hosts have no active port of them in this fabric")]
