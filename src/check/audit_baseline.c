@@ -18,6 +18,7 @@ static bool is_topology(enum finding_code code)
 {
 	switch (code) {
 	case FINDING_NODE_GONE:
+	case FINDING_NODE_SILENT:
 	case FINDING_NODE_NEW:
 	case FINDING_NODE_REPLACED:
 	case FINDING_NODE_RENAMED:
@@ -38,6 +39,7 @@ struct gone {
 	size_t finding;
 	uint32_t adapters, hosts; /* that it stands for */
 	bool folded;
+	bool silent; /* it may be there */
 };
 
 static int find_gone(const struct fabric *old, const struct finding_list *findings, struct gone **out, size_t *count)
@@ -50,13 +52,15 @@ static int find_gone(const struct fabric *old, const struct finding_list *findin
 		return -ENOMEM;
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct finding *f = &findings->items[i];
-		uint32_t node = f->code == FINDING_NODE_GONE ? fabric_find_node(old, f->guid) : FABRIC_NONE;
+		bool silent = f->code == FINDING_NODE_SILENT;
+		uint32_t node = silent || f->code == FINDING_NODE_GONE ? fabric_find_node(old, f->guid) : FABRIC_NONE;
 
 		if (node == FABRIC_NONE)
 			continue;
 		gone[(*count)++] = (struct gone){.node = node,
 						 .host_of = f->peer_guid ? fabric_find_node(old, f->peer_guid) : FABRIC_NONE,
 						 .finding = i,
+						 .silent = silent,
 						 .adapters = 1,
 						 .hosts = 1};
 	}
@@ -111,8 +115,8 @@ static void fold_into_hosts(const struct fabric *old, struct gone *gone, size_t 
 		if (gone[i].folded || old->nodes[gone[i].node].type != FABRIC_CA)
 			continue;
 		for (size_t n = i + 1; n < count; n++)
-			if (!gone[n].folded && old->nodes[gone[n].node].type == FABRIC_CA &&
-			    same_host(&old->nodes[gone[i].node], &old->nodes[gone[n].node])) {
+			if (!gone[n].folded && gone[n].silent == gone[i].silent &&
+			    old->nodes[gone[n].node].type == FABRIC_CA && same_host(&old->nodes[gone[i].node], &old->nodes[gone[n].node])) {
 				gone[n].folded = true;
 				gone[i].adapters++;
 			}
@@ -127,10 +131,11 @@ static void fold_into_bursts(const struct fabric *old, struct gone *gone, size_t
 		uint32_t hosts = 1;
 		struct finding *f;
 
-		if (gone[i].folded || old->nodes[gone[i].node].type != FABRIC_CA || gone[i].host_of == FABRIC_NONE)
+		if (gone[i].folded || gone[i].silent || old->nodes[gone[i].node].type != FABRIC_CA ||
+		    gone[i].host_of == FABRIC_NONE)
 			continue;
 		for (size_t n = i + 1; n < count; n++)
-			hosts += !gone[n].folded && old->nodes[gone[n].node].type == FABRIC_CA &&
+			hosts += !gone[n].folded && !gone[n].silent && old->nodes[gone[n].node].type == FABRIC_CA &&
 				 gone[n].host_of == gone[i].host_of;
 		if (hosts < BURST)
 			continue;
@@ -141,7 +146,7 @@ static void fold_into_bursts(const struct fabric *old, struct gone *gone, size_t
 		finding_set(&f->name, "%s", sw->name);
 		finding_set(&f->got, "%u hosts gone", hosts);
 		for (size_t n = i; n < count; n++) {
-			if (gone[n].folded || old->nodes[gone[n].node].type != FABRIC_CA ||
+			if (gone[n].folded || gone[n].silent || old->nodes[gone[n].node].type != FABRIC_CA ||
 			    gone[n].host_of != gone[i].host_of)
 				continue;
 			finding_append(&f->detail, "%s", old->nodes[gone[n].node].name);
@@ -158,7 +163,8 @@ static void tell_folds(const struct fabric *old, const struct gone *gone, size_t
 		if (gone[i].folded)
 			continue;
 		if (old->nodes[gone[i].node].type == FABRIC_SWITCH && gone[i].adapters > 0)
-			finding_append(&f->detail, "%u adapters behind it are gone with it", gone[i].adapters);
+			finding_append(&f->detail, gone[i].silent ? "%u adapters behind it are not seen either" : "%u adapters behind it are gone with it",
+				       gone[i].adapters);
 		else if (old->nodes[gone[i].node].type == FABRIC_CA && gone[i].adapters > 1)
 			finding_append(&f->detail, "all %u adapters of this host", gone[i].adapters);
 	}

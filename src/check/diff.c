@@ -133,10 +133,8 @@ static void tell_node(struct diffing *d, const struct fabric *f, uint32_t node, 
 		break;
 	}
 	finding_set(&x->detail, "with %u %s", links, links == 1 ? "link" : "links");
-	if (hidden[node])
-		finding_append(&x->detail, "%s", code == FINDING_NODE_GONE
-							 ? "it may be there: it, or what leads to it, does not answer"
-							 : "it may have been there: it, or what leads to it, did not answer");
+	if (hidden[node] && code == FINDING_NODE_NEW)
+		finding_append(&x->detail, "it may have been there: it, or what leads to it, did not answer");
 }
 
 /* Of any node of either state: its GUID is that of `before` or, where it was replaced, of `after`. */
@@ -163,8 +161,8 @@ static int compare_nodes(struct diffing *d)
 		struct finding *x;
 
 		if (twin == FABRIC_NONE) {
-			d->result->nodes_gone++;
-			tell_node(d, old, i, FINDING_NODE_GONE, old_hidden);
+			d->result->nodes_gone += !old_hidden[i];
+			tell_node(d, old, i, old_hidden[i] ? FINDING_NODE_SILENT : FINDING_NODE_GONE, old_hidden);
 			continue;
 		}
 		d->result->nodes++;

@@ -240,7 +240,8 @@ static bool explains(const struct expecting *e, const struct finding *x)
 	switch (e->change->kind) {
 	case CHANGE_DOWN:
 		return (x->code == FINDING_LINK_GONE && (here || there)) ||
-		       (x->code == FINDING_NODE_GONE && (is_target(e, x->guid, FINDING_WHOLE_NODE) || hangs_on_targets(e, x->guid)));
+		       ((x->code == FINDING_NODE_GONE || x->code == FINDING_NODE_SILENT) &&
+			(is_target(e, x->guid, FINDING_WHOLE_NODE) || hangs_on_targets(e, x->guid)));
 	case CHANGE_NEW:
 		return (x->code == FINDING_NODE_NEW && here) || (x->code == FINDING_LINK_NEW && (here || there));
 	case CHANGE_REPLACED:
@@ -282,7 +283,7 @@ static void cover(struct expecting *e)
 			e->expected->covered++;
 			x->severity = FINDING_NOTE;
 			finding_append(&x->detail, "expected: %s (%s:%u)", e->change->text, e->changes->path, e->change->line);
-			if (x->code == FINDING_NODE_GONE) {
+			if (x->code == FINDING_NODE_GONE || x->code == FINDING_NODE_SILENT) {
 				add_target(e, x->guid, FINDING_WHOLE_NODE, NULL, true);
 				more = true;
 			}

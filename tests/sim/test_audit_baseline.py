@@ -64,6 +64,18 @@ def test_switch_takes_its_hosts_with_it(fabric, baselines):
     assert f"{len(behind)} adapters behind it" in x["detail"]
 
 
+def test_a_switch_that_is_silent_is_not_gone(fabric, baselines):
+    """Nothing tells that it is not there: its cables are up."""
+    f = fabric(net=SHAPES["tree2"]())
+    behind = [n.name for n in f.net.hosts if f.net["leaf-03"] in n.peers()]
+    f.rules("node=leaf-03 : timeout")
+    r = f.ibqos("audit", "--baseline", baselines("tree2"), "--format", "json").ok(3)
+    found = [x for x in r.json["findings"] if x["code"] not in ("no-sm", "link-not-active")]
+    assert {(x["code"], x["severity"]) for x in found} == {("node-silent", "unknown"), ("no-answer", "unknown")}
+    (x,) = [x for x in found if x["code"] == "node-silent"]
+    assert x["node"] == "leaf-03" and f"{len(behind)} adapters behind it are not seen either" in x["detail"]
+
+
 def test_hosts_behind_one_switch(fabric, baselines):
     net = SHAPES["tree2"]()
     behind = [n.name for n in net.hosts if net["leaf-03"] in n.peers()]
