@@ -140,17 +140,22 @@ static bool has_port_of(const struct state *state, uint64_t guid)
 	return low < state->port_count && state->ports[low].guid == guid;
 }
 
-static bool is_foreign(const struct state *state, const struct fabric *fabric)
+static bool has_other_label(const struct state *state, const struct fabric *fabric)
 {
-	size_t common = 0, least = state->node_count;
+	return *state->label && *fabric->label && strcmp(state->label, fabric->label) != 0;
+}
 
-	if (*state->label && *fabric->label && strcmp(state->label, fabric->label) != 0)
-		return true;
+/* Fewer than half of the nodes of the smaller are in both; how many are, in *common. */
+static bool has_other_nodes(const struct state *state, const struct fabric *fabric, size_t *common)
+{
+	size_t least = state->node_count;
+
+	*common = 0;
 	for (size_t i = 0; i < state->node_count; i++)
-		common += fabric_find_node(fabric, state->nodes[i].guid) != FABRIC_NONE;
+		*common += fabric_find_node(fabric, state->nodes[i].guid) != FABRIC_NONE;
 	if (fabric->node_count < least)
 		least = fabric->node_count;
-	return 2 * common < least;
+	return 2 * *common < least;
 }
 
 /* The fabric's names, and those of nodes that went but are still remembered. */
@@ -204,6 +209,29 @@ static struct finding *unusable(struct finding_list *findings, enum finding_code
 	return finding_at(finding_add(findings, code), path, line, 0);
 }
 
+/* The finding, if the file is of another fabric; NULL: it is not. */
+static struct finding *tell_foreign(const struct state *state, const struct fabric *fabric, const char *path, struct finding_list *findings)
+{
+	bool label = has_other_label(state, fabric);
+	size_t common;
+	bool nodes = has_other_nodes(state, fabric, &common);
+	struct finding *f;
+
+	if (!label && !nodes)
+		return NULL;
+	f = unusable(findings, FINDING_STATE_FOREIGN, path, 0);
+	if (*state->label)
+		finding_set(&f->got, "that of fabric '%s'", state->label);
+	if (nodes)
+		finding_set(&f->detail,
+			    "of its %zu nodes %zu are here: the port may lead to another fabric than it did, or two ports of the site "
+			    "file are exchanged",
+			    state->node_count, common);
+	else
+		finding_set(&f->detail, "its nodes are those that are here: only the name of the fabric is another one");
+	return f;
+}
+
 int state_load(const char *path, const struct fabric *fabric, uint64_t now, struct finding_list *findings,
 	       struct state *state, bool *usable)
 {
@@ -230,28 +258,22 @@ int state_load(const char *path, const struct fabric *fabric, uint64_t now, stru
 	free(text);
 	if (error == -ENOMEM)
 		return error;
-	*usable = false;
+	*usable = error == 0 && (!fabric || !tell_foreign(state, fabric, path, findings));
 	if (error != 0) {
 		finding_set(&unusable(findings, FINDING_STATE_BROKEN, path, line)->got, "%s", why ? why : strerror(-error));
 		return 0;
 	}
-	if (fabric && is_foreign(state, fabric)) {
-		struct finding *f = unusable(findings, FINDING_STATE_FOREIGN, path, 0);
-
-		if (*state->label)
-			finding_set(&f->got, "that of fabric '%s'", state->label);
-	} else if (state->written > now) {
+	if (*usable && state->written > now) {
 		struct finding *f = unusable(findings, FINDING_STATE_CLOCK, path, 0);
 		char then[STATE_TIME], text_now[STATE_TIME];
 
 		state_time_text(state->written, then);
 		state_time_text(now, text_now);
 		finding_set(&f->got, "written %s, and it is %s", then, text_now);
-	} else {
-		*usable = true;
-		return 0;
+		*usable = false;
 	}
-	state_clear(state);
+	if (!*usable)
+		state_clear(state);
 	return 0;
 }
 

@@ -167,7 +167,8 @@ static bool baseline_is_of(struct cmd_session *s, const char *path, const struct
 {
 	if (!baseline || fabric_is_same(baseline, s->fabric))
 		return true;
-	session_fail(s, "baseline '%s' is of another fabric: fewer than half of the nodes are the same; nothing was compared", path);
+	session_fail(s, "baseline '%s' is of another fabric: fewer than half of the nodes are the same. Nothing was compared; "
+			"name another one, or see whether this port leads where it should", path);
 	return false;
 }
 

@@ -91,10 +91,28 @@ int finding_severity_of(const char *name, enum finding_severity *severity)
 	return -EINVAL;
 }
 
+/* What to do in place of the code's advice where the finding says more than its code does; NULL: nothing else. */
+static const char *narrower_advice(const struct finding *f)
+{
+	switch (f->code) {
+	case FINDING_LINK_WIDTH_LOW:
+	case FINDING_LINK_SPEED_LOW:
+		/* without a place: all links of a kind (audit_uniform()) */
+		return f->guid ? NULL : "look at what these links have in common: settings, firmware, the kind of cable; no single cable does that";
+	case FINDING_ADAPTIVE_ROUTING: /* a note with --by-lft alone */
+		return f->severity == FINDING_NOTE ? "nothing need be done if it is the tables that are asked about: other ways were not judged"
+						   : NULL;
+	default:
+		return NULL;
+	}
+}
+
 const char *finding_advice(const struct finding *f)
 {
 	const struct finding_cause_kind *cause = finding_cause_kind(f->cause);
 
+	if (narrower_advice(f))
+		return narrower_advice(f);
 	if (cause)
 		return f->of_file && cause->file_advice ? cause->file_advice : cause->advice;
 	if (f->of_file && finding_file_advice(f->code))

@@ -75,12 +75,39 @@ static void latency_of(const struct policy *policy, const struct plan *plan, enu
 		latency->first = NULL;
 }
 
+/* The class of high priority that takes most beyond its share there, which is then why the others lack theirs; NULL: none does. */
+static const struct policy_class *taker(const struct policy *policy, const struct where *where, double *takes, double *wanted)
+{
+	const struct policy_class *found = NULL;
+	double most = MISSED;
+	uint16_t busy = 0;
+
+	for (size_t i = 0; i < where->plan->class_count; i++)
+		busy |= (uint16_t)(1u << where->plan->classes[i].vl);
+	for (size_t i = 0; i < where->plan->class_count; i++) {
+		double share = plan_wanted_share(policy, where->type, i), got;
+
+		if (policy->classes[i].priority != POLICY_PRIORITY_HIGH)
+			continue;
+		got = 100 * guaranteed(where, busy, i, where->mtu);
+		if (got - share <= most)
+			continue;
+		most = got - share;
+		found = &policy->classes[i];
+		*takes = got;
+		*wanted = share;
+	}
+	return found;
+}
+
 static void missed(const struct policy *policy, const struct where *where, size_t class, double got,
 		   struct finding_list *findings)
 {
 	const struct policy_class *c = &policy->classes[class];
 	struct finding *f = finding_add(findings, FINDING_PLAN_SHARE_MISSED);
 	bool apart = policy->overrides[where->type].given, smaller = where->mtu != where->plan->mtu;
+	double takes, wanted;
+	const struct policy_class *high = taker(policy, where, &takes, &wanted);
 
 	finding_at(f, policy->path, c->share_mark.line, c->share_mark.column);
 	finding_set(&f->what, "class '%s'", c->name);
@@ -92,6 +119,8 @@ static void missed(const struct policy *policy, const struct where *where, size_
 		finding_set(&f->detail, "on ports of %s", qos_port_type_name(where->type));
 	else if (smaller)
 		finding_set(&f->detail, "on links with MTU %u", where->mtu);
+	if (high)
+		finding_append(&f->detail, "class '%s' takes %.1f %% in place of %.1f %%, for its priority is high", high->name, takes, wanted);
 }
 
 static void tell_latency(const struct policy *policy, const struct latency *latency, double taken,

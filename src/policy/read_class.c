@@ -289,8 +289,8 @@ static const struct key_row class_rows[] = {
 	 .choices = priorities,
 	 .set = set_priority,
 	 .wanted = "normal or high",
-	 .doc = "``high`` also goes ahead of the others, up to its share; its arithmetic is coarser, ``ibqos plan`` "
-		"shows it. Default: normal."},
+	 .doc = "``high`` also goes ahead of the others, up to its share, or half of the link where that is more: no table caps "
+		"it lower while it sends without end. Its arithmetic is coarser, ``ibqos plan`` shows it. Default: normal."},
 	{.name = "min_latency",
 	 .type = VALUE_BOOLEAN,
 	 .set = set_min_latency,

@@ -175,6 +175,7 @@ static void put_groups(struct report *r, const struct finding_list *findings, bo
 		group.count = end - start;
 		group.last_of_code = end == count || members[end]->code != members[start]->code ||
 				     members[end]->cause != members[start]->cause;
+		group.last_of_advice = group.last_of_code || finding_advice(members[end]) != finding_advice(members[start]);
 		r->writer->group(r, &group);
 	}
 out:

@@ -239,6 +239,6 @@ void text_group(struct report *r, const struct report_group *group)
 		put_in_file(r, group);
 	else
 		put_in_fabric(r, group);
-	if (group->last_of_code)
+	if (group->last_of_advice)
 		put_advice(r, finding_advice(group->members[0]));
 }

@@ -34,6 +34,7 @@ struct report_group {
 	size_t count;
 	bool all;          /* name each member */
 	bool last_of_code; /* no more groups of this code and cause follow */
+	bool last_of_advice; /* nor of what to do about it */
 };
 
 /*

@@ -126,6 +126,14 @@ def test_a_kind_of_link_that_is_slow_throughout_is_one_line(up):
         ("link-width-limited", "width of all 24 links between switches with hosts and switches 1 above those with hosts",
          "12x", "4x", None)]
     assert len(f.ibqos("audit", "--all", "--format", "json").ok(2).json["findings"]) == 36
+    # all run slower than both ends are told to and can: no one cable does that
+    f.rules("attr=PortInfo : set LinkWidthSupported=3 LinkSpeedExtActive=1 LinkSpeedExtEnabled=3 LinkSpeedExtSupported=3")
+    found = f.ibqos("audit", "--format", "json").ok(2).json["findings"]
+    assert {x["code"] for x in found} == {"link-speed-low"} and len(found) == 2
+    assert all("in common" in x["advice"] and "replace" not in x["advice"] for x in found)
+    found = f.ibqos("audit", "--all", "--format", "json").ok(2).json["findings"]
+    (one,) = {x["advice"] for x in found if x["code"] == "link-speed-low"}
+    assert "replace the cable" in one
     # one that is right, and all the others are told
     f.rules("attr=PortInfo : set LinkWidthSupported=15 LinkSpeedExtSupported=3",
             "node=gpu-003 attr=PortInfo : set LinkWidthSupported=3")

@@ -229,6 +229,7 @@ def test_state_of_another_fabric(look, fabric, tmp_path):
     r = look(T0 + 60, DATA, args=("--fabric", "east")).ok(0)  # a label is taken up
     r = look(T0 + 120, DATA, args=("--fabric", "west")).ok(3)
     assert found(r) == [("state-foreign", None, None, None)] and "east" in r.json["findings"][0]["got"]
+    assert "only the name" in r.json["findings"][0]["detail"]
     other = fabric(net=netgen.fat_tree(leaves=3, spines=2, hosts_per_leaf=4, uplinks=1, storage=0, switch_ports=8))
     text = re.sub(r"0x(\w{15})(\w) ", lambda m: f"0x{int(m[1], 16) ^ 0xabcdef:015x}{m[2]} ", open(look.state, encoding="ascii").read())
     head, *nodes = text.split("\nnode ")
@@ -239,7 +240,9 @@ def test_state_of_another_fabric(look, fabric, tmp_path):
     with open(look.state, "w", encoding="ascii") as file:
         file.write("\nnode ".join([head, *nodes]) + "\n" + "".join(lines) + "end " + rest.split("end ")[1])
     del other
-    assert found(look(T0 + 180, DATA).ok(3)) == [("state-foreign", None, None, None)]
+    r = look(T0 + 180, DATA).ok(3)
+    assert found(r) == [("state-foreign", None, None, None)]
+    assert re.search(r"^of its \d+ nodes 0 are here: .*two ports of the site file are exchanged$", r.json["findings"][0]["detail"])
 
 
 def test_clock_went_back(look):

@@ -239,6 +239,7 @@ def test_adaptive_routing_is_not_clean(up):
             assert ours == {what: "unknown"} and r["exit"] == 3
             r = f.ibqos(*args, "--by-lft").ok().json
             assert {x["what"]: x["severity"] for x in r["findings"]} == {what: "note"}
+            assert not [x for x in r["findings"] if "--by-lft" in x["advice"]]  # it was given
         assert f.ibqos(*paths).json["paths"]["adaptive_routing"] == state
     for rules in (routes.FIXED, (vendor, f"{answer} status=0xc")):
         f.rules(*rules)

@@ -309,7 +309,7 @@ static void test_priority_and_smaller_mtu(void **state)
 
 		if (f->code != FINDING_PLAN_SHARE_MISSED)
 			continue;
-		assert_string_equal(f->detail, "on links with MTU 2048");
+		assert_string_equal(f->detail, "on links with MTU 2048; class 'training' takes 82.0 % in place of 70.0 %, for its priority is high");
 		/* of the fifth: 6 of 10 packets and 3 of 10 */
 		assert_string_equal(f->got, f->line == 11 ? "12.0 %" : "6.0 %");
 		told |= 1u << f->line;
@@ -528,6 +528,26 @@ static void test_share_missed(void **state)
 	assert_string_equal(f->wanted, "97.0 %");
 	assert_string_equal(f->got, "90.0 %");
 	assert_true(fabs(r->plan->classes[0].share_full - 0.9) < 1e-9);
+}
+
+/* A small share of high priority: half of the link at least, and who lacks it is told why. */
+static void test_share_missed_for_priority(void **state)
+{
+	struct rig *r = *state;
+
+	r->classes[0].share = 70;
+	r->classes[1].share = 20;
+	r->classes[2].share = 10;
+	r->classes[2].priority = POLICY_PRIORITY_HIGH;
+	add_usual(r);
+	make(r, false);
+	assert_non_null(r->plan);
+	assert_true(fabs(r->plan->classes[2].share_full - 0.5) < 0.01);
+	assert_true(finding_count_code(&r->findings, FINDING_PLAN_SHARE_MISSED) > 0);
+	for (size_t i = 0; i < r->findings.count; i++)
+		if (r->findings.items[i].code == FINDING_PLAN_SHARE_MISSED)
+			assert_string_equal(r->findings.items[i].detail,
+					    "class 'other' takes 50.0 % in place of 10.0 %, for its priority is high");
 }
 
 /* Training in the high table: 2/3 there and 1 of 10 of the third in three; small packets of others would
@@ -1060,6 +1080,7 @@ int main(void)
 		T(test_cut_to_nothing_is_told),
 		T(test_no_links),
 		T(test_share_missed),
+		T(test_share_missed_for_priority),
 		T(test_priority),
 		T(test_routing_engines),
 		T(test_links_that_would_bounce),
