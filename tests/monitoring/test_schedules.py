@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """What contrib/ has for schedules and other programs, run as it stands against the simulated fabric; only paths are others."""
+import json
 import os
 import re
 import shlex
@@ -29,10 +30,12 @@ def here(fab, tmp_path):
         (tmp_path / folder).mkdir(parents=True)
 
     def call(line):
-        line = line.replace("/etc/ibqos/policy.yaml", fab.policy_path)
+        line = line.replace("/etc/ibqos/policy.yaml", fab.policy_path).replace("/etc/ibqos/site.yaml", str(tmp_path / "site.yaml"))
         for path in ("/var/lib/prometheus/node-exporter", "/var/lib/ibqos", "/run/ibqos", "/run/lock"):
             line = line.replace(path, str(tmp_path) + path)
         return re.sub(r"(/usr/bin/sudo )?/usr/local/sbin/ibqos(?=[ \"])", run.binary(), line)
+    (tmp_path / "site.yaml").write_text(json.dumps({"version": 1, "fabrics": [
+        {"name": "rail0", "policy": fab.policy_path, "state": str(tmp_path / "{fabric}.state"), "opensm": {"host": "mgmt"}}]}), encoding="utf-8")
     call.textfiles = tmp_path / "var/lib/prometheus/node-exporter"
     yield call
     fab.rules()
@@ -40,20 +43,21 @@ def here(fab, tmp_path):
 
 # --- systemd ---
 
-def unit(name):
-    """{key: [values]} of a unit file."""
+def unit(name, *drop_ins):
+    """{key: [values]} of a unit file; an empty value takes back what stands before it."""
     found = {}
-    for line in text("systemd", name).splitlines():
+    for line in "\n".join(text("systemd", n) for n in (name, *drop_ins)).splitlines():
         if "=" in line and not line.startswith("#"):
             key, value = line.split("=", 1)
-            found.setdefault(key, []).append(value)
+            found[key] = found.get(key, []) + [value] if value else []
     return found
 
 
-def command(name, here, options=""):
+def command(name, here, options="", drop_ins=()):
     """ExecStart's words, as systemd makes them."""
-    line, = unit(name + ".service")["ExecStart"]
-    env = dict(re.findall(r"(\w+)=(\S+)", unit(name + ".service")["Environment"][0]), STATE_DIRECTORY="/var/lib/ibqos")
+    found = unit(name + ".service", *drop_ins)
+    line, = found["ExecStart"]
+    env = dict(re.findall(r"(\w+)=(\S+)", " ".join(found["Environment"])), STATE_DIRECTORY="/var/lib/ibqos")
     line = re.sub(r"\$\{(\w+)\}", lambda m: env[m[1]], line)
     return shlex.split(here(re.sub(r"\$\w+", options, line)))
 
@@ -79,6 +83,27 @@ def test_services_run(fab, here, name):
     m = prometheus.read(here.textfiles / f"{name}.prom")
     assert m.one("ibqos_up") == 1 and m.one("ibqos_exit_status") == r.returncode
     assert os.stat(here.textfiles / f"{name}.prom").st_mode & 0o777 == 0o644  # node_exporter is another user
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_services_of_a_site(fab, here, name, tmp_path):
+    """The drop-in is sound, takes back what is of one fabric, and leaves the network to ssh."""
+    drop_in = name.replace("ibqos-", "site-") + ".conf"
+    folder = tmp_path / "units" / f"{name}.service.d"
+    folder.mkdir(parents=True)
+    (tmp_path / "units" / f"{name}.service").write_text(text("systemd", f"{name}.service"), encoding="utf-8")
+    (folder / "site.conf").write_text(text("systemd", drop_in), encoding="utf-8")
+    r = subprocess.run(["systemd-analyze", "verify", "--man=no", str(tmp_path / "units" / f"{name}.service")], capture_output=True, text=True,
+                       timeout=30)
+    assert r.returncode == 0 and r.stderr == "", r
+    found = unit(f"{name}.service", drop_in)
+    assert found["ConditionPathExists"] == ["/etc/ibqos/site.yaml"] and found["IPAddressDeny"] == []
+    assert found["RestrictAddressFamilies"] == ["AF_UNIX", "AF_INET AF_INET6"] and len(found["ExecStart"]) == 1
+    r = fab.run(*command(name, here, drop_ins=(drop_in,))).ok(0, 2)
+    assert r.stdout == ""
+    m = prometheus.read(here.textfiles / f"{name}.prom")
+    assert m.by("ibqos_up", "fabric")["rail0"] == 1
+    assert (tmp_path / "rail0.state").exists() == (name == "ibqos-audit")
 
 
 def test_service_finds_what_differs(fab, here):
@@ -120,13 +145,14 @@ def test_one_run_at_a_time(fab, here, tmp_path):
 
 # --- cron ---
 
-def cron_lines():
-    return [line for line in text("cron.d", "ibqos").splitlines() if re.match(r"[\d*]", line)]
+def cron_lines(begin):
+    return [line.lstrip("#") for line in text("cron.d", "ibqos").splitlines() if re.match(begin + r"[\d*]", line)]
 
 
-def test_cron(fab, here):
-    assert len(cron_lines()) == 2
-    for line in cron_lines():
+@pytest.mark.parametrize("begin", ["", "#"])  # of one fabric; of a site
+def test_cron(fab, here, begin):
+    assert len(cron_lines(begin)) == 2 and all(("--site" in line) == (begin == "#") for line in cron_lines(begin))
+    for line in cron_lines(begin):
         fields = line.split(None, 6)
         assert all(re.fullmatch(r"[\d*/,-]+", f) for f in fields[:5]) and fields[5] == "root"
         said = line.split(None, 6)[6]
@@ -142,7 +168,7 @@ def test_cron(fab, here):
 
 def test_nrpe(fab, here):
     lines = dict(re.findall(r"^command\[(\w+)\]=(.*)$", text("nagios", "nrpe.cfg"), re.M))
-    assert set(lines) == {"check_ibqos_verify", "check_ibqos_audit"}
+    assert set(lines) == {"check_ibqos_verify", "check_ibqos_audit", "check_ibqos_site_verify", "check_ibqos_site_audit"}
     for line in lines.values():
         r = fab.run("sh", "-c", here(line)).ok(0, 2)
         assert re.fullmatch(r"IBQOS (OK|CRITICAL) - [^|\n]+\|[^|\n]+\n", r.stdout), r
@@ -155,10 +181,15 @@ def test_icinga(fab, here):
     base = re.findall(r'"([^"]*)"', re.search(r"command = \[(.*?)\]", conf)[1])
     assert base[1:] == ["/usr/local/sbin/ibqos", "$ibqos_command$"]
     services = re.findall(r'vars\.ibqos_command = "(\w+)"(?:\n\s*vars\.ibqos_policy = "(\S+)")?', conf)
-    assert [s for s, _ in services] == ["verify", "audit"]
-    for name, path in services:
+    assert [s for s, _ in services] == ["verify", "audit", "verify", "audit"] and '"--site" = "$ibqos_site$"' in conf
+    assert re.findall(r"assign where host\.vars\.(\w+)", conf) == ["ibqos", "ibqos", "ibqos_site", "ibqos_site"]
+    for name, path in services[:2]:
         words = [run.binary(), name, "--format", "nagios", "--fabric", "rail-1", *([here(path)] if path else [])]
         assert "- " + name + " of rail-1" in fab.run(*words).ok(0, 2).stdout
+    for name, path in services[2:]:
+        assert not path
+        words = [run.binary(), name, "--format", "nagios", "--site", here("/etc/ibqos/site.yaml")]
+        assert re.match(f"IBQOS (OK|CRITICAL) - {name}: ", fab.run(*words).ok(0, 2).stdout)
 
 
 # --- batch systems ---
