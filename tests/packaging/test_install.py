@@ -65,8 +65,10 @@ def test_folders_can_be_chosen(built, tmp_path):
         assert " /opt/s/ibqos -q " in text(tmp_path, f"/opt/u/{unit}")
         assert "EnvironmentFile=-/opt/f/ibqos\n" in text(tmp_path, f"/opt/u/{unit}")
     assert "ExecStart=/opt/e/ibqos-poked " in text(tmp_path, "/opt/u/ibqos-poke.service")
-    assert text(tmp_path, "/opt/o/examples/cron.d/ibqos").count(" /opt/s/ibqos -q ") == 2
-    assert text(tmp_path, "/opt/o/examples/nagios/nrpe.cfg").count("=/usr/bin/sudo /opt/s/ibqos ") == 2
+    assert text(tmp_path, "/opt/o/examples/cron.d/ibqos").count(" /opt/s/ibqos -q ") == 4  # two of them for a site
+    assert "ExecStart=/usr/bin/flock --wait 1500 --conflict-exit-code 3 /run/ibqos/lock /opt/s/ibqos -q audit --counters --site " in text(
+        tmp_path, "/opt/o/examples/systemd/site-audit.conf")
+    assert text(tmp_path, "/opt/o/examples/nagios/nrpe.cfg").count("=/usr/bin/sudo /opt/s/ibqos ") == 4
     for path in listed(tmp_path):
         if not re.match(r"/opt/(m|[sle]|o/docs)/|/opt/o/\w+\.md$", path):  # programs, and texts that speak of others
             assert not re.search(r"/usr/local/(sbin|libexec)/|/etc/default/ibqos", text(tmp_path, path)), path
