@@ -21,7 +21,7 @@ def pytest_sessionstart(session):
     # ibqos leaves ignored what is so already, as a shell without job control has it in what it starts beside itself
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 @pytest.fixture
