@@ -115,12 +115,9 @@ def demo(folder):
 
 
 def main():
-    reason = run.fence()
+    reason = run.unready("demo")
     if reason:
         sys.exit(f"demo: {reason}")
-    for path in (run.binary(), run.overlay()):
-        if not os.path.exists(path):
-            sys.exit(f"demo: {path} is not built: make demo builds it")
     folder = tempfile.mkdtemp(prefix="ibqos-demo-")
     try:
         demo(folder)

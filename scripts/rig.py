@@ -58,12 +58,9 @@ Ctrl-C ends it.""", flush=True)
 
 
 def main():
-    reason = run.fence()
+    reason = run.unready("rig")
     if reason:
         sys.exit(f"rig: {reason}")
-    for path in (run.binary(), run.overlay()):
-        if not os.path.exists(path):
-            sys.exit(f"rig: {path} is not built: make rig builds it")
     if len(sys.argv) > 2:
         sys.exit("usage: rig.sh [NET-FILE]")
     net = netgen.fat_tree(leaves=6, spines=3, hosts_per_leaf=16, uplinks=6, storage=8)

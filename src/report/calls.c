@@ -292,31 +292,12 @@ static void calls_close(struct report *r)
 	free(r->own);
 }
 
-const struct report_writer report_calls_writer = {
-	.open = calls_open,
-	.field = calls_field,
-	.section = calls_section,
-	.section_end = calls_section_end,
-	.table = calls_table,
-	.row = calls_row,
-	.table_end = calls_table_end,
-	.block = calls_block,
-	.finding = calls_finding,
-	.verdict = calls_verdict,
-	.close = calls_close,
-};
+/* clang-format off */
+#define CALLS \
+	.open = calls_open, .field = calls_field, .section = calls_section, .section_end = calls_section_end, .table = calls_table, \
+	.row = calls_row, .table_end = calls_table_end, .block = calls_block, .finding = calls_finding, .verdict = calls_verdict, \
+	.close = calls_close
+/* clang-format on */
 
-const struct report_writer report_drawn_writer = {
-	.open = calls_open,
-	.field = calls_field,
-	.section = calls_section,
-	.section_end = calls_section_end,
-	.table = calls_table,
-	.row = calls_row,
-	.table_end = calls_table_end,
-	.block = calls_block,
-	.figure = calls_figure,
-	.finding = calls_finding,
-	.verdict = calls_verdict,
-	.close = calls_close,
-};
+const struct report_writer report_calls_writer = {CALLS};
+const struct report_writer report_drawn_writer = {CALLS, .figure = calls_figure};

@@ -172,6 +172,14 @@ class OpenSM:
         self.options.update(changes)
         run.replace(self.config, [f"{k} {v}" for k, v in self.options.items() if v is not None])
 
+    def files(self):
+        """What its config and its qos-policy file hold."""
+        texts = []
+        for path in (self.config, self.policy):
+            with open(path, "rb") as file:
+                texts.append(file.read())
+        return texts
+
     def rules(self, *lines):
         """Replaces the overlay's rules in OpenSM's own process; the ports' capabilities stay."""
         run.replace(self.rules_file, [*self.fabric.capabilities, *lines])

@@ -29,6 +29,12 @@ def but_advice(report):
     return [{k: v for k, v in x.items() if k != "advice"} for x in report["findings"]]
 
 
+def unready(target):
+    """Why a script that sends MADs must not go on, or None: this machine, or what make TARGET builds is not there."""
+    missing = [path for path in (binary(), overlay()) if not os.path.exists(path)]
+    return fence() or (f"{missing[0]} is not built: make {target} builds it" if missing else None)
+
+
 def fence():
     """Why tests must not run on this machine, or None. Everything here sends MADs."""
     for path in ("/sys/class/infiniband", "/dev/infiniband"):

@@ -28,11 +28,7 @@ class Rig:
         self.old = self.files()
 
     def files(self):
-        texts = []
-        for path in (self.sm.config, self.sm.policy):
-            with open(path, "rb") as file:
-                texts.append(file.read())
-        return texts
+        return self.sm.files()
 
     def folder(self, change):
         return self.f.path(f"state/history/{change}")

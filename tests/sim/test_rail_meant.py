@@ -23,11 +23,7 @@ class Rail:
         self.state = ("--state-dir", f.path("state"))
 
     def files(self):
-        texts = []
-        for path in (self.sm.config, self.sm.policy):
-            with open(path, "rb") as file:
-                texts.append(file.read())
-        return texts
+        return self.sm.files()
 
     def ibqos(self, command, *args, through=None):
         """through: the rail that the default port of this host is in."""
