@@ -55,8 +55,8 @@ static enum look_fate fate_of_gone(const struct finding *x, const struct fabric 
 
 	if (!x->guid)
 		return LOOK_FIXED;
-	if (node == FABRIC_NONE)
-		return LOOK_GONE;
+	if (node == FABRIC_NONE) /* where something does not answer, it may be that, or behind it */
+		return f->gap_count > 0 ? LOOK_UNKNOWN : LOOK_GONE;
 	if (x->port == FINDING_WHOLE_NODE)
 		return LOOK_FIXED;
 	port = fabric_node_port(f, node, (unsigned)x->port);
