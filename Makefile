@@ -119,12 +119,12 @@ deps:
 demo:
 	$(Q)scripts/deps.sh --for-tests
 	$(Q)$(MAKE) --no-print-directory all tools
-	$(Q)OUT=$(OUT) scripts/demo.sh
+	$(Q)OUT=$(OUT) scripts/simulated.sh demo
 
 rig:
 	$(Q)scripts/deps.sh --for-tests
 	$(Q)$(MAKE) --no-print-directory all tools
-	$(Q)OUT=$(OUT) scripts/rig.sh $(NET)
+	$(Q)OUT=$(OUT) scripts/simulated.sh rig $(NET)
 
 check:
 	$(Q)scripts/deps.sh --for-tests

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The demo (started by demo.sh): a two-level fat tree of 104 hosts on ibsim, OpenSM on it, two faults planted,
+"""The demo (started by simulated.sh): a two-level fat tree of 104 hosts on ibsim, OpenSM on it, two faults planted,
 then ibqos from discovery to audit. Exit 0 only if every verdict is the one that the fabric deserves."""
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A simulated fabric that stays (started by rig.sh): ibsim and OpenSM run until Ctrl-C or SIGTERM, then all of it goes, the
+"""A simulated fabric that stays (started by simulated.sh): ibsim and OpenSM run until Ctrl-C or SIGTERM, then all of it goes, the
 folder too. What to type in another shell is printed. rig.py [NET-FILE]: a fabric of tests/tools/netgen.py, else the demo's."""
 import os
 import shlex
@@ -62,7 +62,7 @@ def main():
     if reason:
         sys.exit(f"rig: {reason}")
     if len(sys.argv) > 2:
-        sys.exit("usage: rig.sh [NET-FILE]")
+        sys.exit("usage: simulated.sh rig [NET-FILE]")
     net = netgen.fat_tree(leaves=6, spines=3, hosts_per_leaf=16, uplinks=6, storage=8)
     if len(sys.argv) == 2:
         with open(sys.argv[1], encoding="ascii") as f:
